@@ -1,0 +1,392 @@
+"""Which SSA values and which memory carry derivatives.
+
+A value is *varied* when it depends on a differentiated input and *useful* when an output depends on it; it is active
+when it is both. Memory is judged object by object. Every object that a pointer to active memory may also point to gets
+a shadow, active or not, so that one shadow pointer always exists beside each primal pointer that needs one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from irad.analysis.fixpoint import fixpoint
+from irad.analysis.flow import Flow
+from irad.analysis.kinds import Kinds, has_float
+from irad.analysis.objects import Object, Objects, holds_pointers
+from irad.errors import IradError, MissingRule, Unsupported
+from irad.ir.model import (
+    Argument,
+    AtomicReadWrite,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    Shuffle,
+    Store,
+    Unary,
+    Value,
+)
+from irad.ir.types import Float, Int
+from irad.ir.write import text_of
+from irad.rules import calls, scalar
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of a function: its differentiated inputs and the memory whose derivative after the call counts.
+
+    `values` are float arguments with a tangent or adjoint, `memory` pointer arguments that come with a shadow,
+    `outputs` those whose memory is an output. `result` tells whether the returned SSA value is one.
+    """
+
+    values: frozenset[Argument]
+    memory: frozenset[Argument]
+    outputs: frozenset[Argument]
+    result: bool = False
+
+
+@dataclass(frozen=True)
+class Activity:
+    """`values`: active SSA values. `memory`: active objects. `shadowed`: objects that have shadow memory."""
+
+    values: frozenset[Value]
+    memory: frozenset[Object]
+    shadowed: frozenset[Object]
+    calls: frozenset[Call]  # calls of functions of the module that must be differentiated
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.values
+
+    def __str__(self) -> str:
+        names = [v.name for v in self.values if isinstance(v, (Argument, Instruction))]
+        return "\n".join(
+            [
+                f"active values: {' '.join(f'%{n}' for n in names)}",
+                f"active memory: {', '.join(sorted(map(str, self.memory)))}",
+                f"shadowed only: {', '.join(sorted(map(str, self.shadowed - self.memory)))}",
+            ]
+        )
+
+
+DIFFERENTIABLE = (
+    Binary,
+    Unary,
+    Cast,
+    Select,
+    Phi,
+    ExtractValue,
+    InsertValue,
+    ExtractElement,
+    InsertElement,
+    Shuffle,
+)
+
+
+def activity(
+    function: Function, flow: Flow, objects: Objects, kinds: Kinds, wanted: Wanted, defined: Iterable[str]
+) -> Activity:
+    """Active values and memory of `function`; `defined` names the functions of the module that have a body.
+
+    Raises
+    ------
+    Unsupported: a float is rebuilt from the bits of an active float, or an active pointer cannot have a shadow.
+    MissingRule: an active value goes into a function whose derivative is not known.
+    """
+    solver = _Solver(function, flow, objects, kinds, wanted, frozenset(defined))
+    return solver.solve()
+
+
+class _Solver:
+    def __init__(
+        self,
+        function: Function,
+        flow: Flow,
+        objects: Objects,
+        kinds: Kinds,
+        wanted: Wanted,
+        defined: frozenset[str],
+    ) -> None:
+        self.objects, self.kinds, self.wanted, self.defined = objects, kinds, wanted, defined
+        self.code = [i for b in flow.order for i in b.instructions]
+        self.users: dict[Value, list[Instruction]] = defaultdict(list)
+        for instruction in self.code:
+            for operand in instruction.operands:
+                self.users[operand].append(instruction)
+        self.every = objects.all | {o for i in self.code for v in i.operands for o in objects.pointed(v)}
+        self.overlap = {o: objects.overlapping([o], self.every) for o in self.every}
+        self.touching: dict[Object, list[Instruction]] = defaultdict(list)
+        for instruction in self.code:
+            for o in self.touched(instruction):
+                self.touching[o].append(instruction)
+        self.varied: set[Value] = set(wanted.values)
+        self.varied_memory: set[Object] = set()
+        self.tainted: set[Value] = set()
+        self.useful: set[Value] = set()
+        self.useful_memory: set[Object] = set()
+
+    def touched(self, instruction: Instruction) -> set[Object]:
+        match instruction:
+            case Load() | Store() | AtomicReadWrite():
+                pointers = [v for v in instruction.operands if holds_pointers(v.type)]
+                return {o for p in pointers for o in self.objects.pointed(p)}
+            case Call():
+                return self.objects.reachable(instruction.operands)
+            case _:
+                return set()
+
+    def solve(self) -> Activity:
+        for argument in self.wanted.memory:
+            self.spread(self.objects.pointed(argument), self.varied_memory)
+        for argument in self.wanted.outputs:
+            self.spread(self.objects.pointed(argument), self.useful_memory)
+        fixpoint(self.code, self.forward)
+        fixpoint(reversed(self.code), self.backward)
+        values = frozenset(self.varied & self.useful)
+        memory = frozenset(self.varied_memory & self.useful_memory)
+        found = self.differentiated_calls(values, memory)
+        shadowed = self.shadowed(memory, found)
+        for instruction in self.code:
+            self.refuse(instruction, values, shadowed)
+        return Activity(values, memory, shadowed, found)
+
+    # --- memory ---
+
+    def spread(self, objects: Iterable[Object], into: set[Object]) -> list[Instruction]:
+        """Put `objects` and all that may overlap them into a set; what touches the new ones is visited again."""
+        again: list[Instruction] = []
+        for o in objects:
+            for other in self.overlap.get(o, {o}):
+                if other not in into:
+                    into.add(other)
+                    again += self.touching[other]
+        return again
+
+    def is_constant(self, o: Object) -> bool:
+        return o.kind in ("global", "address")
+
+    # --- forward: what depends on the inputs ---
+
+    def forward(self, instruction: Instruction) -> list[Instruction]:
+        match instruction:
+            case Load():
+                return self.vary_load(instruction)
+            case Store(operands=[value, pointer]):
+                if value in self.varied:
+                    return self.spread(self.objects.pointed(pointer), self.varied_memory)
+                return []
+            case AtomicReadWrite(operands=[pointer, value]):
+                if value in self.varied:
+                    return self.spread(self.objects.pointed(pointer), self.varied_memory)
+                return []
+            case Call():
+                return self.vary_call(instruction)
+            case _ if isinstance(instruction, DIFFERENTIABLE):
+                return self.vary_value(instruction)
+            case _:
+                return self.taint(instruction, instruction.operands)
+
+    def mark(self, value: Instruction) -> list[Instruction]:
+        if value in self.varied:
+            return []
+        self.varied.add(value)
+        return self.users[value]
+
+    def taint(self, value: Instruction, operands: Iterable[Value]) -> list[Instruction]:
+        """An integer computed from the bits of a varied float."""
+        if value in self.tainted or not isinstance(value.type, Int) or isinstance(value, Compare):
+            return []
+        if not any(v in self.tainted or (v in self.varied and v in self.kinds.carriers) for v in operands):
+            return []
+        self.tainted.add(value)
+        return self.users[value]
+
+    def vary_load(self, load: Load) -> list[Instruction]:
+        source = self.objects.pointed(load.pointer)
+        if not any(o in self.varied_memory for o in source):
+            return []
+        if self.kinds.tangent_type(load) is not None:
+            return self.mark(load)
+        if isinstance(load.type, Int) and load not in self.tainted and load.type.bits >= 16:
+            if any(o in self.varied_memory and _all_float(self.kinds, o) for o in source):
+                self.tainted.add(load)
+                return self.users[load]
+        return []
+
+    def vary_value(self, value: Instruction) -> list[Instruction]:
+        if self.kinds.tangent_type(value) is None:
+            return self.taint(value, value.operands)
+        operands = value.operands[1:] if isinstance(value, Select) else value.operands
+        if not any(v in self.varied for v in operands):
+            return []
+        return self.mark(value)
+
+    def vary_call(self, call: Call) -> list[Instruction]:
+        name = call.callee_name
+        if name in calls.COPIES:
+            if any(o in self.varied_memory for o in self.objects.pointed(call.operands[1])):
+                return self.spread(self.objects.pointed(call.operands[0]), self.varied_memory)
+            return []
+        if self.quiet(call):
+            return self.taint(call, call.operands)
+        if not self.touches_varied(call):
+            return []
+        again: list[Instruction] = []
+        if name in self.defined:
+            reach = [o for o in self.objects.reachable(call.operands) if not self.is_constant(o)]
+            again += self.spread(reach, self.varied_memory)
+        if self.kinds.tangent_type(call) is not None:
+            again += self.mark(call)
+        return again
+
+    def quiet(self, call: Call) -> bool:
+        """Calls that carry no derivative: allocation, integer intrinsics, functions marked inactive."""
+        name = call.callee_name
+        return name in calls.ALLOCATORS or name in calls.FILLS or calls.is_inactive(name)
+
+    def touches_varied(self, call: Call) -> bool:
+        if any(v in self.varied for v in call.operands):
+            return True
+        return any(o in self.varied_memory for o in self.objects.reachable(call.operands))
+
+    # --- backward: what the outputs depend on ---
+
+    def backward(self, instruction: Instruction) -> list[Instruction]:
+        match instruction:
+            case Return(operands=[value]) if self.wanted.result:
+                return self.need([value])
+            case Store(operands=[value, pointer]):
+                if any(o in self.useful_memory for o in self.objects.pointed(pointer)):
+                    return self.need([value])
+                return []
+            case AtomicReadWrite(operands=[pointer, value]):
+                if any(o in self.useful_memory for o in self.objects.pointed(pointer)):
+                    return self.need([value])
+                return []
+            case Load():
+                if instruction in self.useful:
+                    return self.spread(self.objects.pointed(instruction.pointer), self.useful_memory)
+                return []
+            case Call():
+                return self.need_call(instruction)
+            case Select(operands=[_, if_true, if_false]) if instruction in self.useful:
+                return self.need([if_true, if_false])
+            case _ if instruction in self.useful and isinstance(instruction, DIFFERENTIABLE):
+                return self.need(instruction.operands)
+            case _:
+                return []
+
+    def need(self, values: Iterable[Value]) -> list[Instruction]:
+        again: list[Instruction] = []
+        for value in values:
+            if value not in self.useful and self.kinds.tangent_type(value) is not None:
+                self.useful.add(value)
+                if isinstance(value, Instruction):
+                    again.append(value)
+        return again
+
+    def need_call(self, call: Call) -> list[Instruction]:
+        name = call.callee_name
+        if name in calls.COPIES:
+            if any(o in self.useful_memory for o in self.objects.pointed(call.operands[0])):
+                return self.spread(self.objects.pointed(call.operands[1]), self.useful_memory)
+            return []
+        if self.quiet(call):
+            return []
+        if name in self.defined:
+            reach = [o for o in self.objects.reachable(call.operands) if not self.is_constant(o)]
+            if call not in self.useful and not any(o in self.useful_memory for o in reach):
+                return []
+            return [*self.need(call.operands), *self.spread(reach, self.useful_memory)]
+        return self.need(call.operands) if call in self.useful else []
+
+    # --- shadows ---
+
+    def differentiated_calls(self, values: frozenset[Value], memory: frozenset[Object]) -> frozenset[Call]:
+        found: set[Call] = set()
+        for call in self.code:
+            if isinstance(call, Call) and call.callee_name in self.defined:
+                active = any(v in values for v in [call, *call.operands])
+                if active or any(o in memory for o in self.objects.reachable(call.operands)):
+                    found.add(call)
+        return frozenset(found)
+
+    def shadowed(self, memory: frozenset[Object], found: frozenset[Call]) -> frozenset[Object]:
+        """Close `memory` under: what a pointer to shadowed memory may also point to; what a differentiated call can
+        touch; what overlaps it; memory that holds pointers to it."""
+        shadowed = set(memory) | {o for a in self.wanted.memory for o in self.objects.pointed(a)}
+        for call in found:
+            shadowed |= {o for o in self.objects.reachable(call.operands) if not self.is_constant(o)}
+        groups = [set(objects) for objects in self.objects.of.values() if len(objects) > 1]
+        groups += [self.overlap[o] for o in self.every if len(self.overlap[o]) > 1]
+        changed = True
+        while changed:
+            before = len(shadowed)
+            for group in groups:
+                if group & shadowed:
+                    shadowed |= group
+            for holder, held in self.objects.contents.items():
+                if held & shadowed and holder.kind in ("stack", "heap"):
+                    shadowed.add(holder)
+            changed = len(shadowed) > before
+        return frozenset(shadowed)
+
+    # --- refusals ---
+
+    def refuse(self, instruction: Instruction, values: frozenset[Value], shadowed: frozenset[Object]) -> None:
+        match instruction:
+            case Cast(op="bitcast", operands=[source]) if source in self.tainted and has_float(instruction.type):
+                raise _bits(instruction)
+            case Store(operands=[value, pointer]) if value in self.tainted:
+                if any(o in shadowed and self.kinds.floats.get(o) for o in self.objects.pointed(pointer)):
+                    raise _bits(instruction)
+            case AtomicReadWrite(operands=[pointer, _]):
+                if any(o in shadowed for o in self.objects.pointed(pointer)):
+                    raise Unsupported(
+                        "an atomic update of active memory",
+                        hint="use parallel=False, or make the update without atomics",
+                        instruction=text_of(instruction),
+                    )
+            case Call() if not self.quiet(instruction) and instruction.callee_name not in self.defined:
+                self.refuse_call(instruction, values, shadowed)
+            case _:
+                pass
+
+    def refuse_call(self, call: Call, values: frozenset[Value], shadowed: frozenset[Object]) -> None:
+        name = call.callee_name
+        if name in calls.COPIES or name in calls.FILLS:
+            return
+        known = scalar.rule_name(name) is not None
+        touches = any(o in shadowed for o in self.objects.reachable(call.operands))
+        active = call in values or (not known and any(v in self.varied for v in call.operands))
+        if touches or (active and not known):
+            raise _missing(call)
+
+
+def _all_float(kinds: Kinds, o: Object) -> bool:
+    return any(isinstance(t, Float) for t in kinds.floats.get(o, frozenset()))
+
+
+def _bits(instruction: Instruction) -> IradError:
+    return Unsupported(
+        "a float is rebuilt from integer arithmetic on the bits of an active float",
+        hint="write the operation on floats (abs, copysign, a negation), or pass the value as a constant",
+        instruction=text_of(instruction),
+    )
+
+
+def _missing(call: Call) -> IradError:
+    name = call.callee_name
+    why, hint = calls.explain_missing(name) if name else ("a call through a function pointer", "call it by its name")
+    return MissingRule(why, hint=hint, instruction=text_of(call))

@@ -1,0 +1,224 @@
+"""What bytes hold: floats, integers or pointers.
+
+LLVM copies a double with an i64 load and store when it likes. Such an integer *carries* a float: it has a derivative,
+of the float type of its width. An integer carries a float when it is loaded from memory that holds floats, or is the
+bits of a float, and only moves (phi, select, freeze, store). Arithmetic on a carrier gives a plain integer, from which
+a float must not be made again: activity refuses that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from irad.analysis.fixpoint import fixpoint
+from irad.analysis.objects import Object, Objects
+from irad.ir.model import (
+    Argument,
+    AtomicReadWrite,
+    Call,
+    Cast,
+    Constant,
+    Function,
+    Gep,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Unary,
+    Value,
+)
+from irad.ir.types import DOUBLE, SINGLE, Array, Float, Int, Ptr, Struct, Type, Vector
+from irad.rules import calls
+
+OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """`carriers`: integers that carry a float, with its type. `floats[o]`: the float types that object `o` holds."""
+
+    carriers: dict[Value, Float]
+    floats: dict[Object, frozenset[Float]]
+
+    def tangent_type(self, value: Value) -> Type | None:
+        """The type of `value`'s derivative; None where it cannot have one."""
+        carried = self.carriers.get(value)
+        if carried is not None:
+            return carried
+        return value.type if has_float(value.type) else None
+
+    def holds_float(self, objects: Iterable[Object]) -> bool:
+        return any(self.floats.get(o) for o in objects)
+
+    def element(self, objects: Iterable[Object]) -> frozenset[Float]:
+        """The float types found in any of `objects`."""
+        return frozenset(t for o in objects for t in self.floats.get(o, frozenset()))
+
+    def __str__(self) -> str:
+        lines = [f"{o}: {', '.join(sorted(map(str, ts)))}" for o, ts in self.floats.items() if ts]
+        lines += [f"%{v.name} carries {t}" for v, t in self.carriers.items() if isinstance(v, (Argument, Instruction))]
+        return "\n".join(lines)
+
+
+def has_float(type: Type) -> bool:
+    """Whether a value of `type` is, or contains, a float."""
+    match type:
+        case Float():
+            return True
+        case Vector(_, element) | Array(_, element):
+            return has_float(element)
+        case Struct(fields):
+            return any(has_float(f) for f in fields)
+        case _:
+            return False
+
+
+def float_parts(type: Type) -> set[Float]:
+    match type:
+        case Float():
+            return {type}
+        case Vector(_, element) | Array(_, element):
+            return float_parts(element)
+        case Struct(fields):
+            return {t for f in fields for t in float_parts(f)}
+        case _:
+            return set()
+
+
+def kinds(function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> Kinds:
+    """Kinds of `function`; `seeds` are pointer arguments whose memory is known to hold floats of a type."""
+    return _Solver(function, objects, seeds).solve()
+
+
+class _Solver:
+    def __init__(self, function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> None:
+        self.function, self.objects = function, objects
+        self.floats: dict[Object, set[Float]] = defaultdict(set)
+        self.integers = _integer_memory(function, objects)
+        self.carriers: dict[Value, Float] = {}
+        self.users: dict[Value, list[Instruction]] = defaultdict(list)
+        self.touching: dict[Object, list[Instruction]] = defaultdict(list)
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                if isinstance(operand, (Argument, Instruction)):
+                    self.users[operand].append(instruction)
+            for pointer in _pointers(instruction):
+                for o in objects.pointed(pointer):
+                    self.touching[o].append(instruction)
+        for argument, type in seeds.items():
+            for o in objects.pointed(argument):
+                self.floats[o].add(type)
+
+    def solve(self) -> Kinds:
+        fixpoint(self.function.instructions, self.step)
+        return Kinds(self.carriers, {o: frozenset(ts) for o, ts in self.floats.items()})
+
+    def step(self, instruction: Instruction) -> list[Instruction]:
+        match instruction:
+            case Load():
+                return self.load(instruction)
+            case Store():
+                return self.hold(self.objects.pointed(instruction.pointer), self.parts(instruction.value))
+            case AtomicReadWrite():
+                return self.hold(self.objects.pointed(instruction.operands[0]), self.parts(instruction.operands[1]))
+            case Cast(op="bitcast", operands=[source]) if isinstance(source.type, Float):
+                return self.carry(instruction, source.type)
+            case Phi() | Select() | Unary(op="freeze") if isinstance(instruction.type, Int):
+                moved = instruction.operands[1:] if isinstance(instruction, Select) else instruction.operands
+                carried = [self.carriers[v] for v in moved if v in self.carriers]
+                return self.carry(instruction, carried[0]) if carried else []
+            case Call() if instruction.callee_name in calls.COPIES:
+                to, source = (self.objects.pointed(p) for p in instruction.operands[:2])
+                shared = {t for o in [*to, *source] for t in self.floats[o]}
+                return [*self.hold(to, shared), *self.hold(source, shared)]
+            case _:
+                return []
+
+    def parts(self, value: Value) -> set[Float]:
+        carried = self.carriers.get(value)
+        return {carried} if carried else float_parts(value.type)
+
+    def hold(self, where: Iterable[Object], what: set[Float]) -> list[Instruction]:
+        again: list[Instruction] = []
+        for o in where:
+            if not what <= self.floats[o]:
+                self.floats[o] |= what
+                again += self.touching[o]
+        return again
+
+    def carry(self, value: Instruction, type: Float) -> list[Instruction]:
+        if value in self.carriers or not isinstance(value.type, Int):
+            return []
+        self.carriers[value] = type
+        return self.users[value]
+
+    def load(self, load: Load) -> list[Instruction]:
+        source = self.objects.pointed(load.pointer)
+        again = self.hold(source, float_parts(load.type))
+        if isinstance(load.type, Int) and (type := OF_WIDTH.get(load.type.bits)) is not None:
+            at = _offset(load.pointer)
+            plain = any(at in self.integers[o] or None in self.integers[o] for o in source)
+            if not plain and any(type in self.floats[o] for o in source):
+                return [*again, *self.carry(load, type)]
+        return again
+
+
+def _integer_memory(function: Function, objects: Objects) -> dict[Object, set[int | None]]:
+    """Where integers that are computed (not merely copied) are stored or read: constant offsets, None for any."""
+    places: dict[Object, set[int | None]] = defaultdict(set)
+    used_as_number = {
+        operand
+        for instruction in function.instructions
+        for operand in instruction.operands
+        if not isinstance(instruction, (Store, Phi, Select)) and not _moves(instruction)
+    }
+    for instruction in function.instructions:
+        match instruction:
+            case Store(operands=[value, pointer]) if isinstance(value.type, Int) and not _copied(value):
+                for o in objects.pointed(pointer):
+                    places[o].add(_offset(pointer))
+            case Load(operands=[pointer]) if isinstance(instruction.type, Int) and instruction in used_as_number:
+                for o in objects.pointed(pointer):
+                    places[o].add(_offset(pointer))
+            case _:
+                pass
+    return places
+
+
+def _moves(instruction: Instruction) -> bool:
+    match instruction:
+        case Unary(op="freeze") | Cast(op="bitcast"):
+            return True
+        case _:
+            return False
+
+
+def _copied(value: Value) -> bool:
+    """Whether an integer may be a float on its way: loaded, merged, or the bits of a float. Zero is either."""
+    match value:
+        case Load() | Phi() | Select() | Unary(op="freeze") | Cast(op="bitcast"):
+            return True
+        case Constant(literal=literal):
+            return literal == 0 and not isinstance(literal, bool)
+        case _:
+            return False
+
+
+def _offset(pointer: Value) -> int | None:
+    """The constant byte offset of `pointer` from its stack slot or argument, None where it varies."""
+    at = 0
+    while isinstance(pointer, Gep):
+        match pointer.source, pointer.operands[1:]:
+            case Int(8), [Constant(literal=int(offset))]:
+                at += offset
+            case _:
+                return None
+        pointer = pointer.operands[0]
+    return at if not isinstance(pointer, (Phi, Select, Load)) else None
+
+
+def _pointers(instruction: Instruction) -> list[Value]:
+    return [v for v in instruction.operands if isinstance(v.type, Ptr)]

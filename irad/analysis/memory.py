@@ -1,0 +1,122 @@
+"""Which loads may be repeated by the reverse function: memory that nothing writes after the load.
+
+Between a load and the reverse that wants it again lie all instructions that can follow the load in the primal. When one
+of them may write one of the load's objects, the loaded value must be saved or recomputed; that instruction is the
+witness. In split mode the caller runs between augmented and reverse function, so whatever the caller can reach counts
+as written as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from irad.analysis.flow import Flow
+from irad.analysis.objects import Object, Objects
+from irad.ir.model import (
+    AtomicReadWrite,
+    Block,
+    Call,
+    CompareExchange,
+    Function,
+    Instruction,
+    Load,
+    Store,
+)
+from irad.ir.write import text_of
+from irad.rules import calls
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`overwritten[load]` is the witness: the instruction that may write the memory, or None for the caller.
+    Loads that are not in it can be repeated. `writes[o]` are the instructions that may write object `o`."""
+
+    overwritten: dict[Load, Instruction | None]
+    writes: dict[Object, list[Instruction]]
+
+    def is_stable(self, load: Load) -> bool:
+        return load not in self.overwritten
+
+    def because(self, load: Load) -> str:
+        """Why `load` cannot be repeated, in words."""
+        if load not in self.overwritten:
+            return "nothing writes this memory afterwards"
+        witness = self.overwritten[load]
+        return "the caller may write this memory" if witness is None else f"overwritten by: {text_of(witness)}"
+
+    def __str__(self) -> str:
+        return "\n".join(f"%{load.name}: {self.because(load)}" for load in self.overwritten)
+
+
+def memory(
+    function: Function, flow: Flow, objects: Objects, *, split: bool, freed: Iterable[Object] = ()
+) -> Memory:
+    """Which loads of `function` are overwritten; `freed` objects end before the reverse begins."""
+    universe = objects.all | {o for i in function.instructions for v in i.operands for o in objects.pointed(v)}
+    overlap = {o: objects.overlapping([o], universe) for o in universe}
+    writes: dict[Object, list[Instruction]] = defaultdict(list)
+    for block in flow.order:
+        for instruction in block.instructions:
+            for o in written(instruction, objects):
+                for other in overlap.get(o, {o}):
+                    writes[other].append(instruction)
+    position = {i: n for b in flow.order for n, i in enumerate(b.instructions)}
+    gone = set(freed)
+    overwritten: dict[Load, Instruction | None] = {}
+    for load in _loads(flow):
+        source = objects.pointed(load.pointer)
+        if not source or any(o in gone or (split and _callers(o, objects)) for o in source):
+            overwritten[load] = None
+            continue
+        block = flow.block_of[load]
+        after = flow.reaches(block)
+        for o in source:
+            for write in writes.get(o, []):
+                at = flow.block_of[write]
+                if at in after or (at is block and position[write] > position[load]):
+                    overwritten[load] = write
+    return Memory(overwritten, dict(writes))
+
+
+def _callers(o: Object, objects: Objects) -> bool:
+    """Memory that the caller, or whatever runs before the reverse, may write."""
+    if o.kind == "global":
+        return False
+    return o.kind in ("argument", "external", "address") or _escapes(o, objects)
+
+
+def _escapes(o: Object, objects: Objects) -> bool:
+    return any(
+        o in held for holder, held in objects.contents.items() if holder.kind in ("argument", "external", "global")
+    )
+
+
+def _loads(flow: Flow) -> Iterator[Load]:
+    for block in flow.order:
+        for instruction in block.body:
+            if isinstance(instruction, Load):
+                yield instruction
+
+
+def written(instruction: Instruction, objects: Objects) -> set[Object]:
+    """Objects that an instruction may write."""
+    match instruction:
+        case Store(operands=[_, pointer]):
+            return set(objects.pointed(pointer))
+        case AtomicReadWrite(operands=[pointer, _]):
+            return set(objects.pointed(pointer))
+        case CompareExchange(operands=[pointer, *_]):
+            return set(objects.pointed(pointer))
+        case Call():
+            name = instruction.callee_name
+            if name in calls.COPIES or name in calls.FILLS:
+                return set(objects.pointed(instruction.operands[0]))
+            if name in calls.ALLOCATORS or calls.is_inactive(name) or calls.is_pure(name):
+                return set()
+            return {o for o in objects.reachable(instruction.operands) if o.kind != "address"}
+        case _:
+            return set()
+
+

@@ -1,0 +1,120 @@
+"""Which primal values the reverse function reads, and where: read off the rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from irad.analysis.activity import Activity
+from irad.analysis.kinds import Kinds
+from irad.analysis.objects import Objects, holds_pointers
+from irad.canonical import Canonical
+from irad.ir.model import (
+    Argument,
+    Block,
+    Call,
+    ExtractElement,
+    InsertElement,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Value,
+)
+from irad.ir.types import Int
+from irad.ir.write import text_of
+from irad.rules import calls, linear, scalar
+
+
+@dataclass(frozen=True)
+class Needs:
+    """`of[v]`: where the reverse reads `v`, and for which instruction (None: to find its way)."""
+
+    of: dict[Value, list[tuple[Block, Instruction | None]]]
+
+    def because(self, value: Value) -> str:
+        """The first reader of `value`, in words."""
+        block, reader = self.of[value][0]
+        return f"read back from {block.name}" if reader is None else f"read for: {text_of(reader)}"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"%{v.name}: {self.because(v)}" for v in self.of if isinstance(v, (Argument, Instruction))
+        )
+
+
+def needs(canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activity) -> Needs:
+    """What the reverse of a canonical function reads of the primal."""
+    of: dict[Value, list[tuple[Block, Instruction | None]]] = defaultdict(list)
+    flow, reversal = canonical.flow, canonical.reversal
+    for block, ways in reversal.back.items():
+        for instruction in block.instructions:
+            for value in read_by(instruction, canonical, objects, kinds, activity):
+                of[value].append((block, instruction))
+        if block in canonical.arrival:
+            of[canonical.arrival[block]].append((block, None))
+        for way in ways:
+            for loop in flow.chain(way):
+                if loop not in flow.chain(block):
+                    of[canonical.last(loop, block)].append((block, None))
+    return Needs({v: places for v, places in of.items() if isinstance(v, (Argument, Instruction))})
+
+
+def clears(store: Store, objects: Objects, kinds: Kinds, activity: Activity) -> bool:
+    """Whether `store` ends the life of a float in shadowed memory, so that its shadow is zeroed going back."""
+    where = objects.pointed(store.pointer)
+    if not where & activity.shadowed or holds_pointers(store.value.type):
+        return False
+    return kinds.tangent_type(store.value) is not None or (isinstance(store.value.type, Int) and kinds.holds_float(where))
+
+
+def read_by(
+    instruction: Instruction, canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activity
+) -> Iterator[Value]:
+    """Primal values, and shadow pointers, that the adjoint of one instruction reads."""
+    shadow = canonical.shadow
+    match instruction:
+        case Load():
+            if instruction in activity.values:
+                yield shadow_of(instruction.pointer, shadow)
+        case Store():
+            if clears(instruction, objects, kinds, activity):
+                yield shadow_of(instruction.pointer, shadow)
+        case Call() if instruction in activity.calls:
+            yield canonical.frames[instruction]
+        case Call() if instruction.callee_name in calls.COPIES | calls.FILLS:
+            to = instruction.operands[0]
+            if objects.pointed(to) & activity.shadowed and kinds.holds_float(objects.pointed(to)):
+                yield shadow_of(to, shadow)
+                yield instruction.operands[2]
+                source = instruction.operands[1]
+                if instruction.callee_name in calls.COPIES and objects.pointed(source) & activity.shadowed:
+                    yield shadow_of(source, shadow)
+        case Phi():
+            pass
+        case Select(operands=[condition, *_]):
+            if instruction in activity.values:
+                yield condition
+        case ExtractElement() | InsertElement():
+            if instruction in activity.values:
+                yield instruction.operands[-1]
+        case _ if instruction in activity.values:
+            rule = scalar.rule_of(instruction)
+            if rule is not None:
+                yield from read_by_rule(instruction, rule, activity)
+        case _:
+            pass
+
+
+def read_by_rule(instruction: Instruction, rule: linear.Rule, activity: Activity) -> Iterator[Value]:
+    """The operands, or the result, that the maps of the active operands read."""
+    wanted = frozenset(i for i, v in enumerate(instruction.operands) if v in activity.values)
+    for which in linear.reads(rule, wanted):
+        yield instruction if isinstance(which, str) else instruction.operands[which]
+
+
+def shadow_of(pointer: Value, shadow: dict[Value, Value]) -> Value:
+    """The shadow of a pointer; null and the like are their own."""
+    return shadow.get(pointer, pointer)

@@ -1,0 +1,233 @@
+"""Which memory a pointer may point to (a field-insensitive, flow-insensitive points-to analysis, after Andersen 1994).
+
+An object is memory known by where it comes from: an argument, an allocation, a stack slot, a global, or `EXTERNAL`,
+all memory reached through a pointer that was loaded from an argument's memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from irad.analysis.fixpoint import closure, fixpoint
+from irad.ir.model import (
+    Alloca,
+    Argument,
+    AtomicReadWrite,
+    Call,
+    Cast,
+    CompareExchange,
+    Constant,
+    ConstantExpression,
+    ExtractValue,
+    Function,
+    Gep,
+    Global,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Unary,
+    Value,
+)
+from irad.ir.types import Array, Ptr, Struct, Type
+from irad.rules import calls
+
+
+@dataclass(frozen=True)
+class Object:
+    """Memory by its origin; `source` is the argument, the allocating instruction, or the global's name."""
+
+    kind: str  # argument, heap, stack, global, external, address
+    source: Argument | Instruction | str
+
+    def __str__(self) -> str:
+        if isinstance(self.source, str):
+            return f"{self.kind} {self.source}".rstrip()
+        return f"{self.kind} %{self.source.name}"
+
+
+EXTERNAL = Object("external", "")
+ADDRESS = Object("address", "")  # memory at an address that was computed or is a literal
+
+
+@dataclass(frozen=True)
+class Objects:
+    """`of[p]` are the objects that pointer (or aggregate of pointers) `p` may point to; `contents[o]` those that
+    pointers stored in `o` may point to. Arguments in `apart` overlap nothing else."""
+
+    of: dict[Value, frozenset[Object]]
+    contents: dict[Object, frozenset[Object]]
+    apart: frozenset[Argument]
+
+    def pointed(self, pointer: Value) -> frozenset[Object]:
+        """The objects of a pointer; constants included."""
+        known = self.of.get(pointer)
+        return _constant_objects(pointer) if known is None else known
+
+    def may_overlap(self, a: Object, b: Object) -> bool:
+        """Whether two objects may share bytes."""
+        if a == b:
+            return True
+        return self._open(a) and self._open(b)
+
+    def _open(self, o: Object) -> bool:
+        """Memory that the caller made and that may be the same as other memory of the caller."""
+        if o.kind == "argument":
+            return o.source not in self.apart
+        return o.kind in ("external", "address")
+
+    def overlapping(self, objects: Iterable[Object], universe: Iterable[Object]) -> set[Object]:
+        """Members of `universe` that may share bytes with one of `objects`."""
+        mine = list(objects)
+        return {o for o in universe if any(self.may_overlap(o, m) for m in mine)}
+
+    def reachable(self, pointers: Iterable[Value]) -> set[Object]:
+        """Objects that code given `pointers` can touch."""
+        start = {o for p in pointers for o in self.pointed(p)}
+        return closure(start, lambda o: self.contents.get(o, frozenset()))
+
+    @property
+    def all(self) -> set[Object]:
+        found = {o for objects in self.of.values() for o in objects}
+        return found | {o for objects in self.contents.values() for o in objects} | set(self.contents)
+
+    def __str__(self) -> str:
+        lines = [
+            f"%{p.name}: {', '.join(sorted(map(str, objects)))}"
+            for p, objects in self.of.items()
+            if isinstance(p, (Argument, Instruction)) and objects
+        ]
+        return "\n".join(lines)
+
+
+def holds_pointers(type: Type) -> bool:
+    """Whether a value of `type` is a pointer or an aggregate with one."""
+    match type:
+        case Ptr():
+            return True
+        case Struct(fields):
+            return any(holds_pointers(f) for f in fields)
+        case Array(_, element):
+            return holds_pointers(element)
+        case _:
+            return False
+
+
+def _constant_objects(value: Value) -> frozenset[Object]:
+    match value:
+        case Global(name):
+            return frozenset({Object("global", name)})
+        case ConstantExpression(op="getelementptr" | "bitcast" | "addrspacecast", operands=operands):
+            return _constant_objects(operands[0])
+        case ConstantExpression(op="inttoptr"):
+            return frozenset({ADDRESS})
+        case Constant(literal=tuple(parts)):
+            return frozenset(o for part in parts for o in _constant_objects(part))
+        case _:
+            return frozenset()
+
+
+class _Solver:
+    def __init__(self, function: Function) -> None:
+        self.of: dict[Value, set[Object]] = defaultdict(set)
+        self.contents: dict[Object, set[Object]] = defaultdict(set)
+        self.users: dict[Value, list[Instruction]] = defaultdict(list)
+        self.readers: dict[Object, set[Instruction]] = defaultdict(set)
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                if isinstance(operand, (Argument, Instruction)):
+                    self.users[operand].append(instruction)
+        for argument in function.arguments:
+            if holds_pointers(argument.type):
+                own = Object("argument", argument)
+                self.of[argument].add(own)
+                self.contents[own].add(EXTERNAL)
+        self.contents[EXTERNAL].add(EXTERNAL)
+        self.contents[ADDRESS].add(ADDRESS)
+
+    def get(self, value: Value) -> set[Object]:
+        return self.of[value] if isinstance(value, (Argument, Instruction)) else set(_constant_objects(value))
+
+    def flow_into(self, value: Instruction, objects: Iterable[Object]) -> list[Instruction]:
+        """Grow the set of `value`; its users are to be visited again when it grew."""
+        known = self.of[value]
+        before = len(known)
+        known.update(objects)
+        return self.users[value] if len(known) > before else []
+
+    def put(self, where: Iterable[Object], what: Iterable[Object]) -> list[Instruction]:
+        """Pointers to `what` are stored in each of `where`; its readers are to be visited again."""
+        again: list[Instruction] = []
+        new = set(what)
+        for o in where:
+            if not new <= self.contents[o]:
+                self.contents[o] |= new
+                again += self.readers[o]
+        return again
+
+    def step(self, instruction: Instruction) -> list[Instruction]:
+        match instruction:
+            case Alloca():
+                return self.flow_into(instruction, {Object("stack", instruction)})
+            case Gep() | Phi() | Unary(op="freeze") | InsertValue() | ExtractValue():
+                if not holds_pointers(instruction.type):
+                    return []
+                return self.flow_into(instruction, {o for v in instruction.operands for o in self.get(v)})
+            case Select() if holds_pointers(instruction.type):
+                return self.flow_into(instruction, {o for v in instruction.operands[1:] for o in self.get(v)})
+            case Cast(op="inttoptr"):
+                return self.flow_into(instruction, {ADDRESS})
+            case Cast(op="bitcast" | "addrspacecast") if holds_pointers(instruction.type):
+                return self.flow_into(instruction, self.get(instruction.operands[0]))
+            case Load() if holds_pointers(instruction.type):
+                return self.load(instruction)
+            case Store() if holds_pointers(instruction.value.type):
+                return self.put(self.get(instruction.pointer), self.get(instruction.value))
+            case Call():
+                return self.call(instruction)
+            case AtomicReadWrite() | CompareExchange():
+                return []
+            case _:
+                return []
+
+    def load(self, load: Load) -> list[Instruction]:
+        found: set[Object] = set()
+        for o in self.get(load.pointer):
+            self.readers[o].add(load)
+            found |= self.contents[o] or ({ADDRESS} if o.kind == "global" else set())
+        return self.flow_into(load, found)
+
+    def call(self, call: Call) -> list[Instruction]:
+        name = call.callee_name
+        if name in calls.ALLOCATORS:
+            return self.flow_into(call, {Object("heap", call)})
+        if name in calls.COPIES:
+            source = {c for o in self.get(call.operands[1]) for c in self.contents[o]}
+            for o in self.get(call.operands[1]):
+                self.readers[o].add(call)
+            return self.put(self.get(call.operands[0]), source)
+        if name.startswith("llvm.") or calls.is_inactive(name):
+            return []
+        given = {o for v in call.operands for o in self.get(v)}
+        reach = closure(given, lambda o: self.contents[o])
+        for o in reach:
+            self.readers[o].add(call)
+        again = self.put(reach, reach)
+        if holds_pointers(call.type):
+            again = [*again, *self.flow_into(call, reach | {EXTERNAL})]
+        return again
+
+
+def objects(function: Function, apart: Iterable[Argument]) -> Objects:
+    """Points-to sets of every pointer of `function`; arguments in `apart` are promised to overlap no other memory."""
+    solver = _Solver(function)
+    fixpoint(function.instructions, solver.step)
+    return Objects(
+        of={v: frozenset(s) for v, s in solver.of.items()},
+        contents={o: frozenset(s) for o, s in solver.contents.items()},
+        apart=frozenset(apart),
+    )

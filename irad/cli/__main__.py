@@ -1,0 +1,5 @@
+"""`python -m irad.cli` is the command `irad`."""
+
+from irad.cli import main
+
+main()

@@ -1,0 +1,268 @@
+"""The augmented function: the primal, which on its way leaves on the tape what the plan saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irad.analysis.flow import Loop
+from irad.canonical import FRAME
+from irad.emit import calls as call_rules
+from irad.emit.body import Body, Subject, make_function
+from irad.ir.build import Builder
+from irad.ir.model import Alloca, Argument, Block, Call, Function, Instruction, Return, Value, integer, zero
+from irad.ir.types import I1, I32, I64, PTR, VOID, Int, Struct, size_of
+from irad.plan import Buffer, Place, guards
+
+LARGEST = 1 << 62  # bytes; sizes saturate here, and such an allocation fails
+
+
+@dataclass(frozen=True)
+class Child:
+    """Names of the derivative functions of a callee, and the bytes that its frame takes."""
+
+    augmented: str
+    reverse: str
+    frame_size: int
+
+
+@dataclass
+class _Growing:
+    """The stack slots that hold a growing buffer's address and capacity while its loop runs."""
+
+    pointer: Value
+    capacity: Value
+
+
+class Augmented(Body):
+    """The primal's arguments, the shadows, the frame; returns the primal's status, or 0 where there is none."""
+
+    def __init__(self, subject: Subject, name: str, children: dict[Call, Child]) -> None:
+        self.frame = Argument(PTR, "frame")
+        super().__init__(subject, name, [self.frame], I32, ())
+        self.children = children
+        self.plan = subject.planned()
+        self.flow = subject.canonical.flow
+        self.bases: dict[Place, Value] = {}
+        self.counts: dict[tuple[Buffer, Loop], Value] = {}
+        self.growing: dict[Buffer, _Growing] = {}
+        self.headers = {loop.header: loop for loop in subject.canonical.reversal.loops}
+        self.preheaders: dict[Block, list[Loop]] = {}
+        for loop in subject.canonical.reversal.loops:
+            self.preheaders.setdefault(loop.preheader, []).append(loop)
+
+    def build(self) -> Function:
+        """The finished function."""
+        for block in self.order():
+            self.enter(block)
+            if block is self.subject.function.entry:
+                self.begin()
+            for phi in block.phis:
+                self.map[phi] = self.begin_phi(phi, phi.type, phi.name, self.map)
+            if block in self.headers:
+                self.grow(self.headers[block])
+            for phi in block.phis:
+                self.save(phi)
+            for instruction in block.body:
+                self.instruction(instruction)
+                self.save(instruction)
+            for loop in self.preheaders.get(block, []):
+                self.open(loop)
+            if isinstance(block.end, Return):
+                self.last[block] = self.out.block
+                self.status_return(block.end)
+            else:
+                self.leave(block)
+        self.finish_phis()
+        return self.function
+
+    def begin(self) -> None:
+        for buffers in self.plan.buffers.values():
+            for buffer in buffers:
+                if buffer.growing:
+                    self.growing[buffer] = _Growing(self.out.alloca(PTR), self.out.alloca(I64))
+        for argument in [*self.subject.function.arguments, *self.subject.canonical.shadow_arguments.values()]:
+            self.save(argument)
+
+    def instruction(self, instruction: Instruction) -> None:
+        subject = self.subject
+        match instruction:
+            case Call() if instruction in subject.activity.calls:
+                call_rules.augment(instruction, self)
+            case Call() if instruction.callee_name == FRAME:
+                self.map[instruction] = self.allocate(integer(max(self.child_of(instruction).frame_size, 1), I64))
+            case Call() if call_rules.is_shadow(instruction):
+                self.shadow_allocation(instruction)
+            case Alloca() if instruction in self.plan.place:
+                self.map[instruction] = address = self.out.offset(self.frame, self.plan.place[instruction].offset)
+                self.zero_memory(address, integer(size_of(instruction.allocated), I64))
+            case Alloca():
+                self.copy(instruction)
+                if instruction in subject.canonical.shadow.values():
+                    self.zero_memory(self.value(instruction), integer(size_of(instruction.allocated), I64))
+            case _:
+                self.copy(instruction)
+
+    def child_of(self, frame: Call) -> Child:
+        call = next(c for c, f in self.subject.canonical.frames.items() if f is frame)
+        return self.children[call]
+
+    # --- saving ---
+
+    def save(self, value: Value) -> None:
+        """Write `value` to its place, where the plan gives it one."""
+        place = self.plan.place.get(value)
+        if place is None or isinstance(value, Alloca):
+            return
+        new = self.value(value)
+        if isinstance(new.type, Int) and new.type != place.type:
+            new = self.out.cast("zext", new, place.type)
+        self.out.store(new, self.address(place))
+
+    def address(self, place: Place) -> Value:
+        """Where this iteration's entry of `place` lies."""
+        buffer = place.buffer
+        if buffer is None:
+            return self.out.offset(self.frame, place.offset)
+        if buffer.growing:
+            base = self.out.load(PTR, self.growing[buffer].pointer)
+            return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
+        counts = {loop: self.counts[buffer, loop] for loop in place.loops}
+        index = row_major(self.out, [(self.counter(loop), counts[loop]) for loop in place.loops])
+        return self.out.offset(self.bases[place], index, place.type)
+
+    def counter(self, loop: Loop) -> Value:
+        return self.value(self.subject.canonical.counted[loop].counter)
+
+    # --- buffers ---
+
+    def open(self, loop: Loop) -> None:
+        """At the preheader of `loop`: take memory for its buffers."""
+        for buffer in self.plan.buffers.get(loop, []):
+            if buffer.growing:
+                self.out.store(integer(0, I64), self.growing[buffer].capacity)
+                self.out.store(zero(PTR), self.growing[buffer].pointer)
+            else:
+                self.open_sized(buffer)
+
+    def open_sized(self, buffer: Buffer) -> None:
+        out = self.out
+        for loop, place in buffer.counts.items():
+            count = self.count_before(loop, buffer.loop)
+            self.counts[buffer, loop] = count
+            out.store(count, self.address(place))
+        counts = {loop: self.counts[buffer, loop] for loop in buffer.counts}
+        offsets, total = member_offsets(out, buffer, counts)
+        pointer = self.allocate(total)
+        assert buffer.pointer is not None
+        self.out.store(pointer, self.address(buffer.pointer))
+        for place, offset in zip(buffer.members, offsets, strict=True):
+            self.bases[place] = self.out.offset(pointer, offset)
+
+    def count_before(self, loop: Loop, owner: Loop) -> Value:
+        """How often `loop` runs its header, computed before `owner` is entered: zero when its guards fail."""
+        canonical = self.subject.canonical
+        last = canonical.counted[loop].last
+        assert last is not None
+        memo: dict[Value, Value] = {}
+        count = self.out.binary("add", self.hoist(last, owner, memo), integer(1, I64))
+        for condition, outcome in (guards(loop, owner, self.flow) or []) if loop is not owner else []:
+            test = self.hoist(condition, owner, memo)
+            yes, no = (count, integer(0, I64)) if outcome else (integer(0, I64), count)
+            count = self.out.select(test, yes, no)
+        return count
+
+    def hoist(self, value: Value, owner: Loop, memo: dict[Value, Value]) -> Value:
+        """`value`, computed here though it belongs inside `owner`. Flags go: they held under other conditions."""
+        if not self.flow.inside(value, owner):
+            return self.value(value)
+        if value not in memo:
+            assert isinstance(value, Instruction)
+            new = value.clone(lambda v: self.hoist(v, owner, memo))
+            new.flags, new.metadata = (), {}
+            memo[value] = self.out.append(new)
+        return memo[value]
+
+    def grow(self, loop: Loop) -> None:
+        """At the header: make room for this iteration's record."""
+        for buffer in self.plan.buffers.get(loop, []):
+            if buffer.growing:
+                self.grow_buffer(buffer, self.counter(loop))
+
+    def grow_buffer(self, buffer: Buffer, count: Value) -> None:
+        out, cells = self.out, self.growing[buffer]
+        capacity = out.load(I64, cells.capacity)
+        full, enough = self.split("full"), self.split("room")
+        out.branch_if(out.compare("uge", count, capacity), full, enough)
+        out.block = full
+        doubled = out.call("llvm.umax.i64", I64, [out.binary("shl", capacity, integer(1, I64)), integer(16, I64)])
+        record = integer(buffer.record, I64)
+        old = out.load(PTR, cells.pointer)
+        new = self.allocate(saturating_product(out, doubled, record))
+        out.call("llvm.memcpy.p0.p0.i64", VOID, [new, old, out.binary("mul", capacity, record), integer(0, I1)])
+        out.call("irad_free", VOID, [old])
+        out.store(new, cells.pointer)
+        out.store(doubled, cells.capacity)
+        assert buffer.pointer is not None
+        out.store(new, self.address(buffer.pointer))
+        out.branch(enough)
+        out.block = enough
+
+
+# --- addresses, shared with the reverse -----------------------------------------------------------------------------
+
+
+def record_address(out: Builder, base: Value, count: Value, buffer: Buffer, place: Place) -> Value:
+    """A member's address in record number `count` of a growing buffer."""
+    at = out.binary("mul", count, integer(buffer.record, I64))
+    return out.offset(base, out.binary("add", at, integer(place.offset, I64)))
+
+
+def row_major(out: Builder, indices: list[tuple[Value, Value]]) -> Value:
+    """The position of (index, count) pairs, outermost first, in a row-major array."""
+    position, _ = indices[0]
+    for index, count in indices[1:]:
+        position = out.binary("add", out.binary("mul", position, count), index)
+    return position
+
+
+def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> tuple[list[Value], Value]:
+    """Byte offset of every member's array in a sized buffer, and the bytes of all."""
+    offset: Value = integer(0, I64)
+    offsets: list[Value] = []
+    for place in buffer.members:
+        offsets.append(offset)
+        size: Value = integer(size_of(place.type), I64)
+        for loop in place.loops:
+            size = saturating_product(out, size, counts[loop])
+        padded = out.binary("and", out.binary("add", size, integer(63, I64)), integer(-64, I64))
+        offset = out.call("llvm.uadd.sat.i64", I64, [offset, padded])
+        offset = out.call("llvm.umin.i64", I64, [offset, integer(LARGEST, I64)])
+    return offsets, offset
+
+
+def saturating_product(out: Builder, left: Value, right: Value) -> Value:
+    """left * right, at most `LARGEST`: a size that no allocation grants."""
+    return out.call("irad.size.product", I64, [left, right])
+
+
+def size_product() -> Function:
+    """`i64 irad.size.product(i64, i64)`: an unsigned product that saturates at `LARGEST`."""
+    left, right = Argument(I64, "left"), Argument(I64, "right")
+    function = make_function("irad.size.product", [left, right], I64)
+    function.attributes = ("alwaysinline",)
+    out = Builder(Block("entry"))
+    function.blocks.append(out.block)
+    pair = out.call("llvm.umul.with.overflow.i64", Struct((I64, I1)), [left, right])
+    product = out.call("llvm.umin.i64", I64, [out.extract(pair, 0, I64), integer(LARGEST, I64)])
+    out.ret(out.select(out.extract(pair, 1, I1), integer(LARGEST, I64), product))
+    return function
+
+
+def augmented(subject: Subject, name: str, children: dict[Call, Child]) -> Function:
+    """The augmented function of `subject`, called `name`.
+
+    Parameters: the primal's arguments; a shadow for each of `subject.shadow_arguments`; the frame, `plan.frame_size`
+    bytes. It returns a status.
+    """
+    return Augmented(subject, name, children).build()
+

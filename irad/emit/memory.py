@@ -1,0 +1,161 @@
+"""Loads, stores and block moves: tangent and adjoint of each, side by side.
+
+The derivative of memory lies in its shadow. A load's adjoint is added to the shadow of where it read; a store takes the
+adjoint that gathered in the shadow of where it wrote, and leaves zero there, since what lay there before has no effect
+on anything after the store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from irad.analysis.needs import clears
+from irad.emit.aggregate import add
+from irad.errors import AmbiguousKind
+from irad.ir.build import Builder
+from irad.ir.model import Argument, Block, Call, Function, Load, Store, Value, integer, real, zero
+from irad.ir.types import I1, I8, I64, PTR, VOID, Float, FunctionType, Type, size_of
+from irad.ir.write import text_of
+from irad.rules import calls
+
+if TYPE_CHECKING:
+    from irad.emit.body import Subject
+    from irad.emit.forward import Tangent
+    from irad.emit.reverse import Reverse
+
+
+def moves(call: Call) -> bool:
+    """Whether `call` copies or fills memory."""
+    return call.callee_name in calls.COPIES or call.callee_name in calls.FILLS
+
+
+# --- load -----------------------------------------------------------------------------------------------------------
+
+
+def load_tangent(load: Load, out: Tangent) -> None:
+    if load in out.subject.activity:
+        out.set(load, out.out.load(out.tangent_type(load), out.shadow(load.pointer), load.align))
+
+
+def load_adjoint(load: Load, bar: Value, out: Reverse) -> None:
+    where = out.look_shadow(load.pointer)
+    before = out.out.load(bar.type, where, load.align)
+    out.out.store(add(out.out, before, bar), where, load.align)
+
+
+# --- store ----------------------------------------------------------------------------------------------------------
+
+
+def _clears(store: Store, subject: Subject) -> bool:
+    return clears(store, subject.objects, subject.kinds, subject.activity)
+
+
+def store_tangent(store: Store, out: Tangent) -> None:
+    if not _clears(store, out.subject):
+        return
+    type = out.subject.kinds.tangent_type(store.value) or store.value.type
+    dot = out.dot(store.value)
+    out.out.store(zero(type) if dot is None else dot, out.shadow(store.pointer), store.align)
+
+
+def store_adjoint(store: Store, out: Reverse) -> None:
+    if not _clears(store, out.subject):
+        return
+    type = out.subject.kinds.tangent_type(store.value) or store.value.type
+    where = out.look_shadow(store.pointer)
+    bar = out.out.load(type, where, store.align) if store.value in out.subject.activity else None
+    out.out.store(zero(type), where, store.align)
+    if bar is not None:
+        out.add(store.value, bar)
+
+
+# --- memcpy, memmove, memset ----------------------------------------------------------------------------------------
+
+
+def element_type(call: Call, subject: Subject) -> Float | None:
+    """The one float type of the memory that `call` writes; None where it holds no floats or has no shadow.
+
+    Raises
+    ------
+    AmbiguousKind: floats of two sizes may lie there.
+    """
+    objects = subject.objects.pointed(call.operands[0])
+    if not objects & subject.activity.shadowed:
+        return None
+    types = subject.kinds.element(objects)
+    if len(types) > 1 and call.callee_name in calls.COPIES:
+        raise AmbiguousKind(
+            "memory that may hold both float32 and float64 is copied as a block",
+            hint="copy it element by element",
+            instruction=text_of(call),
+        )
+    return min(types, key=str) if types else None
+
+
+def move_tangent(call: Call, out: Tangent) -> None:
+    if element_type(call, out.subject) is None:
+        return
+    to, source, length = call.operands[:3]
+    if call.callee_name in calls.COPIES and _has_shadow(source, out.subject):
+        operands = [out.shadow(to), out.shadow(source), out.value(length), integer(0, I1)]
+        out.out.call(call.callee_name, VOID, operands)
+    else:
+        out.zero_memory(out.shadow(to), _as_i64(out.out, out.value(length)))
+
+
+def move_adjoint(call: Call, out: Reverse) -> None:
+    type = element_type(call, out.subject)
+    if type is None:
+        return
+    to, source, length = call.operands[:3]
+    size = _as_i64(out.out, out.look(length))
+    where = out.look_shadow(to)
+    if call.callee_name in calls.COPIES and _has_shadow(source, out.subject):
+        out.out.call(copy_adjoint_name(type), VOID, [where, out.look_shadow(source), size])
+        out.uses_copy_adjoint.add(type)
+    else:
+        out.out.call("llvm.memset.p0.i64", VOID, [where, integer(0, I8), size, integer(0, I1)])
+
+
+def _has_shadow(pointer: Value, subject: Subject) -> bool:
+    return bool(subject.objects.pointed(pointer) & subject.activity.shadowed)
+
+
+def _as_i64(out: Builder, length: Value) -> Value:
+    return out.cast("zext", length, I64)
+
+
+def copy_adjoint_name(type: Type) -> str:
+    return f"irad.copy.adjoint.{type}"
+
+
+def copy_adjoint(type: Float) -> Function:
+    """`void f(ptr to, ptr source, i64 bytes)`: source[i] += to[i], to[i] = 0, the adjoint of memmove.
+
+    Each element undoes one step of a copy that never overwrites what it has yet to read; that copy runs upwards when
+    `to` lies below `source`, so its adjoint runs downwards then, and upwards otherwise.
+    """
+    to, source, size = Argument(PTR, "to"), Argument(PTR, "source"), Argument(I64, "bytes")
+    function = Function(
+        copy_adjoint_name(type), FunctionType(VOID, (PTR, PTR, I64)), [to, source, size], linkage=("internal",)
+    )
+    entry, loop, done = Block("entry"), Block("loop"), Block("done")
+    function.blocks += [entry, loop, done]
+    out = Builder(entry)
+    count = out.binary("udiv", size, integer(size_of(type), I64))
+    below = out.compare("ult", to, source)
+    last = out.binary("sub", count, integer(1, I64))
+    out.branch_if(out.compare("eq", count, integer(0, I64)), done, loop)
+    out.block = loop
+    step = out.phi(I64, "step")
+    index = out.select(below, out.binary("sub", last, step), step)
+    target, origin = out.offset(to, index, type), out.offset(source, index, type)
+    moved = out.load(type, target)
+    out.store(real(0.0, type), target)
+    out.store(out.binary("fadd", out.load(type, origin), moved), origin)
+    following = out.binary("add", step, integer(1, I64))
+    step.operands, step.blocks = [integer(0, I64), following], [entry, loop]
+    out.branch_if(out.compare("eq", following, count), done, loop)
+    out.block = done
+    out.ret()
+    return function

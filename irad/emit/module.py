@@ -1,0 +1,99 @@
+"""Put emitted functions together with what they use of the primal's module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from irad.emit.augment import size_product
+from irad.emit.memory import copy_adjoint
+from irad.ir.model import Argument, Call, Constant, ConstantExpression, Function, Global, Module, Value, Variable
+from irad.ir.types import Float, FunctionType
+from irad.rules import calls, special
+
+HELPERS = {"irad.size.product": size_product}
+ALLOCATOR_ATTRIBUTES = (
+    "nounwind",
+    "willreturn",
+    'allockind("alloc,uninitialized,aligned")',
+    "allocsize(0)",
+    '"alloc-family"="irad"',
+    "memory(inaccessiblemem: readwrite)",
+)
+
+
+def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[Float], variables: str) -> Module:
+    """A module of `functions`, the helpers and declarations they call, and the functions of `source` that they call.
+
+    `adjoints` are the float types of which `memory.copy_adjoint` is used; `variables` is the text of further globals.
+    """
+    module = Module(structs=dict(source.structs), header=list(source.header))
+    module.variables = {name: v for name, v in source.variables.items() if not name.startswith("llvm.")}
+    for line in variables.splitlines():
+        name, text = line.split(" = ", 1)
+        module.variables[name.lstrip("@")] = Variable(name.lstrip("@"), text)
+    for function in [*functions, *(copy_adjoint(t) for t in adjoints)]:
+        module.functions[function.name] = function
+    queue = list(module.functions.values())
+    while queue:
+        function = queue.pop()
+        for name, type in called(function).items():
+            if name not in module.functions:
+                for new in _provide(name, type, source):
+                    module.functions.setdefault(new.name, new)
+                    queue.append(new)
+    return module
+
+
+def called(function: Function) -> dict[str, FunctionType]:
+    """The functions of the module that `function` calls or refers to, with their types as used."""
+    found: dict[str, FunctionType] = {}
+    for instruction in function.instructions:
+        if isinstance(instruction, Call) and instruction.callee_name:
+            plain = FunctionType(instruction.type, tuple(v.type for v in instruction.operands))
+            found.setdefault(instruction.callee_name, instruction.function_type or plain)
+    return found
+
+
+def _provide(name: str, type: FunctionType, source: Module) -> list[Function]:
+    if name in HELPERS:
+        return [HELPERS[name]()]
+    if name == "irad_alloc":
+        arguments = [Argument(t, "") for t in type.parameters]
+        arguments[1].attributes = ("allocalign",)
+        return [Function(name, type, arguments, linkage=("noalias",), attributes=ALLOCATOR_ATTRIBUTES)]
+    known = source.functions.get(name)
+    if known is not None and not known.is_declaration:
+        return [strip(known)]
+    if support := special.support_functions([name]):
+        return support
+    if calls.is_pure(name):
+        return [special.declaration(name, type)]
+    return [Function(name, type, [Argument(t, "") for t in type.parameters])]
+
+
+def strip(function: Function) -> Function:
+    """`function` without attributes and metadata that refer to its module, in place."""
+    function.attributes = tuple(a for a in function.attributes if not a.startswith("#"))
+    function.metadata = {}
+    linkage = tuple(w for w in function.linkage if w in ("fastcc", "coldcc"))
+    function.linkage = ("internal", *linkage)
+    for argument in function.arguments:
+        argument.attributes = ()
+    for instruction in function.instructions:
+        instruction.metadata = {}
+        if isinstance(instruction, Call):
+            instruction.attributes = tuple(a for a in instruction.attributes if not a.startswith("#"))
+    return function
+
+
+def references(value: Value) -> set[str]:
+    """Names of the globals that a constant refers to."""
+    match value:
+        case Global(name):
+            return {name}
+        case ConstantExpression(operands=operands):
+            return {n for v in operands for n in references(v)}
+        case Constant(literal=tuple(parts)):
+            return {n for v in parts for n in references(v)}
+        case _:
+            return set()

@@ -1,0 +1,304 @@
+"""The reverse function: blocks in opposite order, adjoints of values in registers, adjoints of memory in the shadows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from irad.analysis.flow import Loop
+from irad.emit import calls as call_rules
+from irad.emit import memory as memory_rules
+from irad.emit import scalar as scalar_rules
+from irad.emit.aggregate import add
+from irad.emit.augment import Child, member_offsets, record_address, row_major
+from irad.emit.body import Subject, make_function
+from irad.ir.build import Builder
+from irad.ir.model import Alloca, Argument, Block, Call, Cast, Function, Instruction, Load, Phi, Store, Value, integer, zero
+from irad.ir.types import I64, PTR, VOID, Float, Int, Type, field_offset
+from irad.plan import Buffer, How, Place
+
+
+class Reverse:
+    """Builds `void f(ptr frame, ptr bars)`.
+
+    An active value whose uses all lie in its own block has its adjoint in `near`, as a value being summed; any other
+    has a stack slot, zero between uses, that LLVM turns into registers.
+    """
+
+    def __init__(self, subject: Subject, name: str, children: dict[Call, Child], flags: tuple[str, ...]) -> None:
+        self.subject, self.children, self.flags = subject, children, flags
+        self.plan, self.canonical = subject.planned(), subject.canonical
+        self.flow = self.canonical.flow
+        self.frame, self.bars = Argument(PTR, "frame"), Argument(PTR, "bars")
+        self.function = make_function(name, [self.frame, self.bars], VOID)
+        self.entry, self.done = Block("entry"), Block("done")
+        self.function.blocks.append(self.entry)
+        self.setup = Builder(self.entry)
+        self.start = {b: Block(f"reverse.{b.name}") for b in self.canonical.reversal.back}
+        self.out = Builder(self.entry, flags)
+        self.memo: dict[Value | Place | Buffer, Value] = {}
+        self.near: dict[Value, Value | None] = {}
+        self.slots: dict[Value, Value] = {}
+        self.counters: dict[Loop, Value] = {}
+        self.uses_copy_adjoint: set[Float] = set()
+        self.headers = {loop.header: loop for loop in self.canonical.reversal.loops}
+        self.local = self.local_values()
+
+    def build(self) -> Function:
+        """The finished function."""
+        for loop in self.canonical.reversal.loops:
+            self.counters[loop] = self.setup.alloca(I64)
+        for block in reversed(self.flow.order):
+            if block in self.start:
+                self.block(block)
+        self.function.blocks.append(self.done)
+        self.out.block = self.done
+        self.finish()
+        self.entry.body.sort(key=lambda i: not isinstance(i, Alloca))
+        self.setup.branch(self.start[self.flow.graph.exit])
+        return self.function
+
+    def finish(self) -> None:
+        """Leave the adjoints of the active arguments in `bars`."""
+        active = self.subject.active_arguments
+        layout = call_rules.bars_type([self.tangent_type(a) for a in active])
+        for i, argument in enumerate(active):
+            self.out.store(self.take(argument) or zero(layout.fields[i]), self.out.offset(self.bars, field_offset(layout, i)))
+        self.out.ret()
+
+    # --- blocks ---
+
+    def block(self, block: Block) -> None:
+        self.enter(self.start[block])
+        for instruction in reversed(block.body):
+            self.instruction(instruction)
+        bars = [(phi, self.take(phi)) for phi in block.phis if phi in self.subject.activity]
+        self.go_back(block, [(phi, bar) for phi, bar in bars if bar is not None])
+
+    def enter(self, block: Block) -> None:
+        self.function.blocks.append(block)
+        self.out.block = block
+        self.memo = {}
+
+    def instruction(self, instruction: Instruction) -> None:
+        match instruction:
+            case Store():
+                memory_rules.store_adjoint(instruction, self)
+            case Call() if instruction in self.subject.activity.calls:
+                call_rules.adjoint(instruction, self)
+            case Call() if memory_rules.moves(instruction):
+                memory_rules.move_adjoint(instruction, self)
+            case _ if instruction in self.subject.activity:
+                bar = self.take(instruction)
+                if bar is None:
+                    return
+                if isinstance(instruction, Load):
+                    memory_rules.load_adjoint(instruction, bar, self)
+                else:
+                    scalar_rules.adjoint(instruction, bar, self)
+            case _:
+                pass
+
+    def go_back(self, block: Block, bars: list[tuple[Phi, Value]]) -> None:
+        """End the reverse of `block`: on to the reverse of where the primal came from."""
+        ways = self.canonical.reversal.back[block]
+        if not ways:
+            self.out.branch(self.done)
+            return
+        if len(ways) == 1:
+            self.edge(block, ways[0], bars)
+            return
+        edges = [Block(f"{self.out.block.name}.to.{way.name}") for way in ways]
+        loop = self.headers.get(block)
+        if loop is not None:
+            count = self.out.load(I64, self.counters[loop])
+            self.out.branch_if(self.out.compare("eq", count, integer(0, I64)), edges[0], edges[1])
+        elif len(ways) == 2:
+            arrival = self.look(self.canonical.arrival[block])
+            self.out.branch_if(self.out.compare("eq", arrival, zero(arrival.type)), edges[0], edges[1])
+        else:
+            self.out.switch(self.look(self.canonical.arrival[block]), edges[0], list(enumerate(edges))[1:])
+        for way, edge in zip(ways, edges, strict=True):
+            self.enter(edge)
+            if loop is not None and way is loop.latch:
+                self.out.store(self.out.binary("sub", count, integer(1, I64)), self.counters[loop])  # pyright: ignore
+                self.hand_over(way, bars)
+                self.out.branch(self.start[way])
+            else:
+                self.edge(block, way, bars)
+
+    def edge(self, block: Block, way: Block, bars: list[tuple[Phi, Value]]) -> None:
+        """From the reverse of `block` to that of `way`: phis pass on their adjoints, loops are entered at their end."""
+        self.hand_over(way, bars)
+        around = self.flow.chain(block)
+        for loop in self.flow.chain(way):
+            if loop not in around:
+                self.out.store(self.look(self.canonical.last(loop, block)), self.counters[loop])
+        self.out.branch(self.start[way])
+
+    def hand_over(self, way: Block, bars: list[tuple[Phi, Value]]) -> None:
+        for phi, bar in bars:
+            self.add(phi.value_from(way), bar)
+
+    # --- adjoints ---
+
+    def tangent_type(self, value: Value) -> Type:
+        type = self.subject.kinds.tangent_type(value)
+        assert type is not None
+        return type
+
+    def local_values(self) -> set[Value]:
+        """Active instructions whose every active use lies in their own block, and is no phi."""
+        elsewhere: set[Value] = set()
+        users: dict[Value, list[Instruction]] = defaultdict(list)
+        for block in self.flow.order:
+            for instruction in block.instructions:
+                for operand in instruction.operands:
+                    users[operand].append(instruction)
+        for value in self.subject.activity.values:
+            if not isinstance(value, Instruction) or isinstance(value, Phi):
+                elsewhere.add(value)
+            elif any(isinstance(u, Phi) or self.flow.block_of[u] is not self.flow.block_of[value] for u in users[value]):
+                elsewhere.add(value)
+        return set(self.subject.activity.values) - elsewhere
+
+    def add(self, value: Value, bar: Value) -> None:
+        """Add `bar` to the adjoint of `value`, where it is active."""
+        self.give(value, lambda: bar)
+
+    def give(self, value: Value, bar: Callable[[], Value]) -> None:
+        """Like `add`, computing `bar` only where it is wanted."""
+        if value not in self.subject.activity:
+            return
+        if value in self.local:
+            before = self.near.get(value)
+            self.near[value] = bar() if before is None else add(self.out, before, bar())
+            return
+        slot = self.slot(value)
+        self.out.store(add(self.out, self.out.load(self.tangent_type(value), slot), bar()), slot)
+
+    def take(self, value: Value) -> Value | None:
+        """The adjoint of `value`, which is complete now; its slot is zero again. None where nothing was added."""
+        if value in self.local:
+            return self.near.pop(value, None)
+        if value not in self.slots and isinstance(value, Argument):
+            return None
+        slot = self.slot(value)
+        bar = self.out.load(self.tangent_type(value), slot)
+        self.out.store(zero(bar.type), slot)
+        return bar
+
+    def slot(self, value: Value) -> Value:
+        if value not in self.slots:
+            type = self.tangent_type(value)
+            self.slots[value] = slot = self.setup.alloca(type)
+            self.setup.store(zero(type), slot)
+        return self.slots[value]
+
+    def stack_slot(self, type: Type) -> Value:
+        return self.setup.alloca(type)
+
+    # --- primal values, as the plan provides them ---
+
+    def look(self, value: Value) -> Value:
+        """`value` of the primal, in the iteration being reversed."""
+        if not isinstance(value, (Argument, Instruction)):
+            return value
+        if value not in self.memo:
+            self.memo[value] = self.find(value)
+        return self.memo[value]
+
+    def look_shadow(self, pointer: Value) -> Value:
+        """The shadow of a primal pointer."""
+        return self.look(self.canonical.shadow.get(pointer, pointer))
+
+    def find(self, value: Value) -> Value:
+        match self.plan.how[value]:
+            case How.COUNTER:
+                assert isinstance(value, Phi)
+                loop = self.headers[self.flow.block_of[value]]
+                return self.counter(loop)
+            case How.FRAME:
+                return self.out.offset(self.frame, self.plan.place[value].offset)
+            case How.SAVE:
+                return self.saved(value)
+            case How.INDUCTION:
+                assert isinstance(value, Phi)
+                return self.induction(value)
+            case How.RECOMPUTE:
+                assert isinstance(value, Instruction)
+                return self.recompute(value)
+
+    def counter(self, loop: Loop) -> Value:
+        return self.out.load(I64, self.counters[loop])
+
+    def saved(self, value: Value) -> Value:
+        place = self.plan.place[value]
+        loaded = self.out.load(place.type, self.address(place))
+        type = value.type
+        if isinstance(type, Int) and type != place.type:
+            return self.out.append(Cast(op="trunc", type=type, operands=[loaded]))
+        return loaded
+
+    def recompute(self, value: Instruction) -> Value:
+        """Compute `value` again. Its flags go, since the reverse may do so under another condition; fast-math flags
+        stay, so that the same float comes out."""
+        new = value.clone(self.look)
+        new.metadata = {}
+        new.flags = tuple(f for f in new.flags if f not in POISON_FLAGS)
+        if isinstance(new, Call):
+            new.attributes = tuple(a for a in new.attributes if not a.startswith("#"))
+        return self.out.append(new)
+
+    def induction(self, phi: Phi) -> Value:
+        induction = self.canonical.inductions[phi]
+        loop = self.headers[self.flow.block_of[phi]]
+        start, step, count = self.look(induction.start), self.look(induction.step), self.counter(loop)
+        if phi.type == PTR:
+            moved = induction.advance.clone()
+            distance = self.out.binary("mul", count, self.out.cast("sext", step, I64))
+            moved.operands, moved.flags, moved.metadata = [start, distance], (), {}
+            return self.out.append(moved)
+        if isinstance(phi.type, Int) and phi.type.bits < 64:
+            count = self.out.cast("trunc", count, phi.type)
+        distance = self.out.binary("mul", count, step)
+        return self.out.binary("sub" if induction.negative else "add", start, distance)
+
+    # --- the tape ---
+
+    def address(self, place: Place) -> Value:
+        buffer = place.buffer
+        if buffer is None:
+            return self.out.offset(self.frame, place.offset)
+        if place not in self.memo:
+            self.memo[place] = self.find_address(place, buffer)
+        return self.memo[place]
+
+    def find_address(self, place: Place, buffer: Buffer) -> Value:
+        assert buffer.pointer is not None
+        base = self.memo.get(buffer)
+        if base is None:
+            base = self.memo[buffer] = self.out.load(PTR, self.address(buffer.pointer))
+        if buffer.growing:
+            return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
+        counts = {loop: self.out.load(I64, self.address(where)) for loop, where in buffer.counts.items()}
+        offset: Value = integer(0, I64)
+        if place is not buffer.members[0]:
+            offset = member_offsets(self.out, buffer, counts)[0][buffer.members.index(place)]
+        index = row_major(self.out, [(self.counter(loop), counts[loop]) for loop in place.loops])
+        return self.out.offset(self.out.offset(base, offset), index, place.type)
+
+
+POISON_FLAGS = {"nuw", "nsw", "exact", "disjoint", "nneg", "samesign", "inbounds", "nusw"}
+
+
+def reverse(
+    subject: Subject, name: str, children: dict[Call, Child], flags: tuple[str, ...] = ()
+) -> tuple[Function, set[Float]]:
+    """The reverse function of `subject`, called `name`, and the float types of which it uses `memory.copy_adjoint`.
+
+    Parameters: the frame that the augmented function filled; `bars`, a structure for the adjoints of
+    `subject.active_arguments` (see `calls.bars_type`). Shadows are found through the frame.
+    """
+    builder = Reverse(subject, name, children, flags)
+    return builder.build(), builder.uses_copy_adjoint

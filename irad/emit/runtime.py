@@ -1,0 +1,214 @@
+"""What derivative code asks of the run time, made concrete: a heap that ends with the call.
+
+Until here, `irad_alloc` is one malloc-like function without a way to free; so a derivative that is differentiated again
+looks like any kernel. Before machine code is made, every function that allocates gets a parameter `heap`, the address of
+a list of all blocks of this derivative call. The outermost function releases the list at its end, whatever way it ends.
+
+A block is an array of Numba's runtime (counted in its statistics, and fit to be returned): 64 bytes of our own, then the
+data. The last three words before the data are: next block, previous block, Numba's meminfo.
+"""
+
+from __future__ import annotations
+
+from irad.ir.build import Builder
+from irad.ir.model import (
+    Argument,
+    AtomicReadWrite,
+    Block,
+    Call,
+    Constant,
+    Function,
+    Global,
+    Module,
+    Value,
+    integer,
+)
+from irad.ir.types import I32, I64, PTR, VOID, FunctionType, Int, Type
+
+HEADER = 64
+META, PREVIOUS, NEXT = -8, -16, -24
+DATA = 24  # offset of the data pointer in Numba's MemInfo {refct, dtor, dtor_info, data, size, ...}
+NULL = Constant(PTR, "null")
+
+ALLOCATE, FREE, RELEASE, ADOPT = "irad.heap.allocate", "irad.heap.free", "irad.heap.release", "irad.heap.adopt"
+ABSTRACT = {"irad_alloc": ALLOCATE, "irad_free": FREE}
+
+
+def concretize(module: Module, heaps: dict[str, Value]) -> None:
+    """Give `module` a heap. `heaps` tells for each outermost function where its list lies."""
+    needing = _needing(module, set(heaps))
+    for name in needing:
+        function = module.functions[name]
+        heap = heaps.get(name)
+        if heap is None:
+            heap = Argument(PTR, "heap")
+            function.arguments.append(heap)
+            function.type = FunctionType(function.type.result, (*function.type.parameters, PTR), function.type.varargs)
+        for instruction in function.instructions:
+            if isinstance(instruction, Call):
+                _give_heap(instruction, heap, needing - set(heaps))
+    for name in ABSTRACT:
+        module.functions.pop(name, None)
+    for function in (allocate(), free(), release(), adopt()):
+        module.functions[function.name] = function
+
+
+def _give_heap(call: Call, heap: Value, needing: set[str]) -> None:
+    name = call.callee_name
+    if name in ABSTRACT:
+        call.callee = Global(ABSTRACT[name])
+        call.attributes = call.return_attributes = ()
+        call.argument_attributes = []
+    elif name not in needing:
+        return
+    call.function_type = None
+    call.operands.append(heap)
+    call.argument_attributes = [() for _ in call.operands]
+
+
+def _needing(module: Module, outermost: set[str]) -> set[str]:
+    """Functions that allocate or free, or call one that does; and the outermost ones."""
+    callers: dict[str, set[str]] = {}
+    for function in module.functions.values():
+        for instruction in function.instructions:
+            if isinstance(instruction, Call) and instruction.callee_name:
+                callers.setdefault(instruction.callee_name, set()).add(function.name)
+    found = set(outermost)
+    stack = [name for target in ABSTRACT for name in callers.get(target, ())]
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack.extend(callers.get(name, ()))
+    return found
+
+
+# --- the run-time functions -----------------------------------------------------------------------------------------
+
+
+def _function(name: str, parameters: dict[str, Type], result: Type, *attributes: str) -> tuple[Function, list[Argument], Builder]:
+    arguments = [Argument(type, key) for key, type in parameters.items()]
+    type = FunctionType(result, tuple(a.type for a in arguments))
+    function = Function(name, type, arguments, linkage=("internal",), attributes=("nounwind", *attributes))
+    out = Builder(Block("entry"))
+    function.blocks.append(out.block)
+    return function, arguments, out
+
+
+def _split(function: Function, out: Builder, condition: Value, name: str) -> Block:
+    """Go on in a new block where `condition` holds; the block for where it does not is returned."""
+    yes, no = Block(name), Block(f"not.{name}")
+    function.blocks += [yes, no]
+    out.branch_if(condition, yes, no)
+    out.block = yes
+    return no
+
+
+def allocate() -> Function:
+    """`ptr allocate(i64 size, i32 align, ptr heap)`: null where there is no memory."""
+    function, (size, align, heap), out = _function(ALLOCATE, {"size": I64, "align": I32, "heap": PTR}, PTR, "noinline")
+    function.linkage = ("internal", "noalias")
+    limit = integer(1 << 62, I64)
+    too_large = _split(function, out, out.compare("ult", size, limit), "sensible")
+    wide = out.call("llvm.umax.i32", I32, [align, integer(HEADER, I32)])
+    meta = out.call("NRT_MemInfo_alloc_aligned", PTR, [out.binary("add", size, integer(HEADER, I64)), wide])
+    failed = _split(function, out, out.compare("ne", meta, NULL), "some")
+    data = out.offset(out.load(PTR, out.offset(meta, DATA)), HEADER)
+    first = out.load(PTR, heap)
+    out.store(meta, out.offset(data, META))
+    out.store(NULL, out.offset(data, PREVIOUS))
+    out.store(first, out.offset(data, NEXT))
+    out.store(data, heap)
+    alone = _split(function, out, out.compare("ne", first, NULL), "more")
+    out.store(data, out.offset(first, PREVIOUS))
+    out.ret(data)
+    out.block = alone
+    out.ret(data)
+    for block in (too_large, failed):
+        out.block = block
+        out.ret(NULL)
+    return function
+
+
+def free() -> Function:
+    """`void free(ptr data, ptr heap)`: take one block out of the list, and give it up. Null is allowed."""
+    function, (data, heap), out = _function(FREE, {"data": PTR, "heap": PTR}, VOID, "noinline")
+    nothing = _split(function, out, out.compare("ne", data, NULL), "some")
+    following, previous = out.load(PTR, out.offset(data, NEXT)), out.load(PTR, out.offset(data, PREVIOUS))
+    place = out.select(out.compare("eq", previous, NULL), heap, out.offset(previous, NEXT))
+    out.store(following, place)
+    last = _split(function, out, out.compare("ne", following, NULL), "more")
+    out.store(previous, out.offset(following, PREVIOUS))
+    joint = Block("unlinked")
+    function.blocks.append(joint)
+    out.branch(joint)
+    out.block = last
+    out.branch(joint)
+    out.block = joint
+    _drop(function, out, data)
+    out.ret()
+    out.block = nothing
+    out.ret()
+    return function
+
+
+def release() -> Function:
+    """`void release(ptr heap)`: give up every block."""
+    function, (heap,), out = _function(RELEASE, {"heap": PTR}, VOID, "noinline")
+    head, entry = Block("head"), out.block
+    function.blocks.append(head)
+    first = out.load(PTR, heap)
+    out.branch(head)
+    out.block = head
+    data = out.phi(PTR, "data")
+    done = _split(function, out, out.compare("ne", data, NULL), "some")
+    following = out.load(PTR, out.offset(data, NEXT))
+    _drop(function, out, data)
+    data.operands, data.blocks = [first, following], [entry, out.block]
+    out.branch(head)
+    out.block = done
+    out.store(NULL, heap)
+    out.ret()
+    return function
+
+
+def _drop(function: Function, out: Builder, data: Value) -> None:
+    """Drop our reference to a block; Numba's runtime ends it when it was the last."""
+    meta = out.load(PTR, out.offset(data, META))
+    before = out.append(AtomicReadWrite(op="sub", type=I64, operands=[meta, integer(1, I64)], ordering="acq_rel", align=8))
+    more = _split(function, out, out.compare("eq", before, integer(1, I64)), "last")
+    joint = Block(f"dropped.{len(function.blocks)}")
+    function.blocks.append(joint)
+    out.call("NRT_MemInfo_call_dtor", VOID, [meta])
+    out.branch(joint)
+    out.block = more
+    out.branch(joint)
+    out.block = joint
+
+
+def adopt() -> Function:
+    """`void adopt(ptr slot, i1 foreign)`: the array whose meminfo lies in `*slot` goes to the caller.
+
+    Of an array that came in as an argument (`foreign`) the meminfo is Numba's own; of ours it still is the data pointer,
+    and is replaced. Either way the caller gets a reference. Null (memory that nobody counts) stays.
+    """
+    function, (slot, foreign), out = _function(ADOPT, {"slot": PTR, "foreign": Int(1)}, VOID, "noinline")
+    value = out.load(PTR, slot)
+    nothing = _split(function, out, out.compare("ne", value, NULL), "some")
+    ours = _split(function, out, foreign, "foreign")
+    counted = Block("counted")
+    function.blocks.append(counted)
+    came = out.block
+    out.branch(counted)
+    out.block = ours
+    own = out.load(PTR, out.offset(value, META))
+    out.store(own, slot)
+    out.branch(counted)
+    out.block = counted
+    meta = out.phi(PTR, "meta")
+    meta.operands, meta.blocks = [value, own], [came, ours]
+    out.append(AtomicReadWrite(op="add", type=I64, operands=[meta, integer(1, I64)], ordering="monotonic", align=8))
+    out.ret()
+    out.block = nothing
+    out.ret()
+    return function

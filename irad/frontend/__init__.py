@@ -1,0 +1,1 @@
+"""Numba: kernels to LLVM text, its calling convention, and derivatives as Numba functions."""

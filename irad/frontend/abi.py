@@ -1,0 +1,200 @@
+"""Numba's calling convention: values of Numba types as the flat LLVM parameters of a compiled function.
+
+A function is `i32 @f(ptr retptr, ptr excinfo, <leaves of the arguments>)`. Status 0 is success, -2 success returning
+None; anything else is an exception, described by what `*excinfo` points to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from irad.errors import Unsupported
+from irad.frontend.target import need
+from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Int, Ptr, Struct, Type, field_offset, size_of
+
+_types: Any = need("numba.core.types", "BaseTuple", "Array", "Literal", "Omitted", "NoneType", "Boolean", "Dispatcher")
+_models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
+_ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
+_serialize: Any = need("numba.core.serialize", "dumps")
+_numpy: Any = need("numba.np.numpy_support", "as_dtype")
+
+ALIASED = 0x1AD1
+"""Status of a derivative that has not run: its arguments overlap in a way that this version does not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One LLVM parameter of a flattened value.
+
+    path: where it is, `x`, `x[1]`, `x.data`. role: "float", "integer", "data" (of an array) or "opaque".
+    type: of the parameter. offset: bytes into the value's in-memory return representation.
+
+    Of a "data" leaf: dtype_kind ("float", "integer", "complex", "other"), itemsize in bytes, ndim, readonly, and
+    the indices of the leaves that hold its shape and its strides (in bytes).
+    """
+
+    path: str
+    role: str
+    type: Type
+    offset: int
+    dtype_kind: str = ""
+    itemsize: int = 0
+    ndim: int = 0
+    readonly: bool = False
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
+    """A value of Numba type `kind`, flattened in the order of Numba's argument packer; `name` begins the paths.
+
+    Floats, integers, booleans, arrays, tuples of them, None and omitted defaults, literals, functions.
+
+    Raises
+    ------
+    Unsupported: another type, named.
+    """
+    flat = _Flattened()
+    flat.add(kind, name, struct_type(kind), 0)
+    return tuple(flat.leaves)
+
+
+def struct_type(kind: Any) -> Type:
+    """How a value of Numba type `kind` lies in memory when a function returns it.
+
+    Raises
+    ------
+    Unsupported: Numba has no representation of `kind`.
+    """
+    try:
+        return _converted(_models.lookup(kind).get_return_type())
+    except (NotImplementedError, KeyError):
+        raise Unsupported(f"Numba has no native representation of the type {kind}") from None
+
+
+def memory_error_globals() -> tuple[str, str]:
+    """LLVM constants that describe Numba's MemoryError of a failed allocation, and the symbol to store to `*excinfo`.
+
+    In the form of Numba's own exception records: a pickle of (class, arguments, location) and its SHA-1.
+    """
+    pickled = _serialize.dumps((MemoryError, ("Allocation failed (probably too large).",), None))
+    symbol = "@irad.memory_error"
+    record = f"{{ ptr {symbol}.data, i32 {len(pickled)}, ptr {symbol}.sha1, ptr null, i32 0 }}"
+    text = "\n".join(
+        [
+            f"{symbol}.data = internal constant {_bytes(pickled)}",
+            f"{symbol}.sha1 = internal constant {_bytes(hashlib.sha1(pickled).digest())}",
+            f"{symbol} = internal constant {{ ptr, i32, ptr, ptr, i32 }} {record}",
+        ]
+    )
+    return text + "\n", symbol
+
+
+def _bytes(data: bytes) -> str:
+    escaped = "".join("\\" + format(byte, "02X") for byte in data)
+    return f'[{len(data)} x i8] c"{escaped}"'
+
+
+# --- flattening -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Flattened:
+    leaves: list[Leaf] = field(default_factory=list[Leaf])
+
+    def add(self, kind: Any, path: str, type: Type, offset: int) -> None:
+        """Append the leaves of one value that lies at `offset`."""
+        match kind:
+            case _types.Literal() if isinstance(kind.literal_type, _types.Integer | _types.Boolean):
+                self._leaf(path, "integer", type, offset)
+            case _types.Integer() | _types.Boolean():
+                self._leaf(path, "integer", type, offset)
+            case _types.Float():
+                self._leaf(path, "float", type, offset)
+            case _types.NoneType() | _types.Dispatcher():
+                self._leaf(path, "opaque", type, offset)
+            case _types.Omitted():
+                pass
+            case _types.Array():
+                self._array(kind, path, type, offset)
+            case _types.BaseTuple():
+                for i, inner in enumerate(kind.types):
+                    self.add(inner, f"{path}[{i}]", *_member(type, i, offset))
+            case _:
+                raise Unsupported(
+                    f"{path} is of Numba type {kind}, which irad does not differentiate",
+                    hint="use floats, integers, arrays, and tuples of them",
+                )
+
+    def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
+        self.leaves.append(Leaf(path, role, type, offset))
+
+    def _array(self, kind: Any, path: str, type: Type, offset: int) -> None:
+        names = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
+        at = [_member(type, i, offset)[1] for i in range(len(names))]
+        roles = ("opaque", "opaque", "integer", "integer")
+        for name, role, where in zip(names, roles, at, strict=False):
+            self._leaf(f"{path}.{name}", role, PTR if role == "opaque" else I64, where)
+        first = len(self.leaves) + 1
+        shape, strides = (tuple(range(n, n + kind.ndim)) for n in (first, first + kind.ndim))
+        data = Leaf(
+            f"{path}.data",
+            "data",
+            PTR,
+            at[4],
+            dtype_kind=_dtype_kind(kind.dtype),
+            itemsize=_numpy.as_dtype(kind.dtype).itemsize,
+            ndim=kind.ndim,
+            readonly=not kind.mutable,
+            shape=shape,
+            strides=strides,
+        )
+        self.leaves.append(data)
+        for name, where in zip(names[5:], at[5:], strict=True):
+            for i in range(kind.ndim):
+                self._leaf(f"{path}.{name}[{i}]", "integer", I64, where + 8 * i)
+
+
+def _dtype_kind(dtype: Any) -> str:
+    match dtype:
+        case _types.Float():
+            return "float"
+        case _types.Integer() | _types.Boolean():
+            return "integer"
+        case _types.Complex():
+            return "complex"
+        case _:
+            return "other"
+
+
+def _member(type: Type, index: int, offset: int) -> tuple[Type, int]:
+    """The type and offset of a member of an aggregate that lies at `offset`."""
+    match type:
+        case Struct(fields):
+            return fields[index], offset + field_offset(type, index)
+        case Array(_, element):
+            return element, offset + index * size_of(element)
+        case _:
+            raise AssertionError(type)
+
+
+def _converted(type: Any) -> Type:
+    match type:
+        case _ir.IntType():
+            return Int(type.width)
+        case _ir.DoubleType():
+            return DOUBLE
+        case _ir.FloatType():
+            return SINGLE
+        case _ir.HalfType():
+            return HALF
+        case _ir.PointerType():
+            return Ptr()
+        case _ir.ArrayType():
+            return Array(type.count, _converted(type.element))
+        case _ir.LiteralStructType():
+            return Struct(tuple(_converted(t) for t in type.elements), packed=type.packed)
+        case _:
+            raise NotImplementedError(type)

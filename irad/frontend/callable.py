@@ -1,0 +1,264 @@
+"""Derivatives as functions which Python and njit code both call.
+
+A derivative function owns up to three Numba dispatchers over generated source: `fast`, for arrays that share no memory,
+and `careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any
+more, get `both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from irad.errors import BadArgumentType, IradError, Unsupported
+from irad.frontend import cache, target
+from irad.frontend.arguments import Kernel
+from irad.frontend.frame import AliasedArguments
+from irad.frontend.lower import dispatcher_of, place_of
+from irad.frontend.recipes import Recipe
+from irad.frontend.target import need
+
+_numba: Any = need("numba", "njit")
+_types: Any = need("numba.core.types", "Dispatcher", "Dispatcher.dispatcher")
+_errors: Any = need("numba.core.errors", "NumbaError")
+_extending: Any = need("numba.extending", "intrinsic", "lower_builtin")
+_imputils: Any = need("numba.core.imputils", "lower_constant")
+_models: Any = need("numba.core.datamodel.models", "OpaqueModel")
+_datamodel: Any = need("numba.core.datamodel", "register_default")
+
+VARIANTS = ("fast", "careful", "both")
+
+
+class DerivativeType(_types.Dispatcher):
+    """Numba's type of a derivative function: a dispatcher, whose use in compiled code leaves a token for caches."""
+
+
+class DerivativeFunction(cache.Derived):
+    """A derivative, callable from Python and from njit code with the kernel's own parameters (and some more).
+
+    It is compiled on first use for each signature, keeps what it compiled, and can be pickled.
+    """
+
+    def __init__(self, source: Source, *, cached: bool = False) -> None:
+        self._source, self._cached = source, cached
+        self._dispatchers: dict[str, Any] = {}
+        self._type: Any = None
+        self.__name__ = source.name
+        self.__qualname__ = source.name
+        self.__doc__ = source.doc
+        self.__module__ = source.kernel.dispatcher.py_func.__module__
+        self.__signature__ = source.signature
+
+    @property
+    def kernel(self) -> Any:
+        return self._source.kernel.dispatcher
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return self._source.identity
+
+    @property
+    def _numba_type_(self) -> Any:
+        if self._type is None:
+            self._type = DerivativeType(self.dispatcher("both"))
+            cache.made_from(self.dispatcher("both"), self)
+        return self._type
+
+    def dispatcher(self, variant: str) -> Any:
+        """Numba's dispatcher of one variant, made on first use."""
+        found = self._dispatchers.get(variant)
+        if found is None:
+            with target.lock:
+                found = self._dispatchers.get(variant)
+                if found is None:
+                    found = self._dispatchers[variant] = self._source.dispatcher(variant)
+                    if self._cached:
+                        cache.enable(found, self.kernel, self.identity, variant)
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._fast(*args, **kwargs)
+        except AliasedArguments:
+            pass
+        except _errors.NumbaError as error:
+            raise self._short(error) from None
+        try:
+            return self.dispatcher("careful")(*args, **kwargs)
+        except _errors.NumbaError as error:
+            raise self._short(error) from None
+
+    @property
+    def _fast(self) -> Any:
+        found = self._dispatchers.get("fast")
+        return self.dispatcher("fast") if found is None else found
+
+    def _short(self, error: Exception) -> IradError:
+        """Numba's message about arguments that it has no type for, in one line."""
+        lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
+        said = next((line for line in lines if "annot determine Numba type" in line), lines[0] if lines else "")
+        kind = BadArgumentType if "annot determine" in said else Unsupported
+        return kind(f"{self.__name__}: {said}", place=place_of(self.kernel))
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}{self.__signature__}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._source.reduce()
+
+
+class Source:
+    """Where a derivative function's dispatchers come from.
+
+    kernel, name, signature and doc describe the function; `body` is the source text of its one statement block over
+    the names in `namespace(variant)`; `identity` as in `DerivativeFunction`; `reduce` pickles it.
+    """
+
+    kernel: Kernel
+    name: str
+    doc: str
+    signature: inspect.Signature
+    identity: tuple[object, ...]
+    reduce: Callable[[], tuple[object, ...]]
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: str,
+        doc: str,
+        signature: inspect.Signature,
+        body: str,
+        namespace: Callable[[str], dict[str, Any]],
+        identity: tuple[object, ...],
+        reduce: Callable[[], tuple[object, ...]],
+    ) -> None:
+        self.kernel, self.name, self.doc, self.signature = kernel, name, doc, signature
+        self._body, self._namespace, self.identity, self.reduce = body, namespace, identity, reduce
+
+    def dispatcher(self, variant: str) -> Any:
+        namespace = {"__name__": self.kernel.dispatcher.py_func.__module__, **self._namespace(variant)}
+        function = _function(self.name, self.signature, self._body, namespace)
+        function.__doc__, function.__module__ = self.doc, namespace["__name__"]
+        # exceptions of the kernel have to leave the generated function just as the kernel raises them
+        return _numba.njit(function)
+
+
+def _function(name: str, signature: inspect.Signature, body: str, namespace: dict[str, Any]) -> Any:
+    """Execute generated source. Numba finds its text through linecache."""
+    parameters: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.default is parameter.empty:
+            parameters.append(parameter.name)
+        else:
+            namespace[f"_default_{parameter.name}"] = parameter.default
+            parameters.append(f"{parameter.name}=_default_{parameter.name}")
+    text = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    file = f"<irad {name} {next(_number)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[name]
+
+
+_number = iter(range(1 << 62))
+
+
+def kernel_of(function: Any) -> Kernel:
+    """The kernel behind what a user passes: a dispatcher, a plain function or a derivative function.
+
+    Raises
+    ------
+    BadArgumentType: something else, or a kernel in object mode.
+    Unsupported: a kernel with `*args` or keyword-only parameters.
+    """
+    if isinstance(function, DerivativeFunction):
+        dispatcher = function._numba_type_.dispatcher
+    else:
+        dispatcher = dispatcher_of(function)
+    parameters = inspect.signature(dispatcher.py_func).parameters.values()
+    odd = [p for p in parameters if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+    if odd:
+        raise Unsupported(
+            f"the parameter {odd[0]} of {dispatcher.py_func.__name__} is neither positional nor named",
+            hint="write the parameters out, or take them as one tuple",
+            place=place_of(dispatcher),
+        )
+    return Kernel(dispatcher, tuple(p.name for p in parameters))
+
+
+def signature_of(kernel: Kernel, extras: tuple[str, ...] = ()) -> inspect.Signature:
+    """The kernel's signature without annotations; further parameters at the end leave no room for defaults."""
+    own = inspect.signature(kernel.dispatcher.py_func).parameters.values()
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if not extras:
+        return inspect.Signature([p.replace(annotation=p.empty, kind=kind) for p in own])
+    return inspect.Signature([inspect.Parameter(name, kind) for name in (*kernel.names, *extras)])
+
+
+def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]) -> Source:
+    """A derivative function that is one intrinsic."""
+    kernel = recipe.kernel
+    extras = _fresh(recipe.inputs[len(kernel.names) :], kernel.names) if recipe.extras else ()
+    if recipe.inputs[: len(kernel.names)] == kernel.names:
+        signature = signature_of(kernel, extras)
+    else:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(name, kind) for name in recipe.inputs])
+    names = ", ".join(signature.parameters)
+
+    def namespace(variant: str) -> dict[str, Any]:
+        return {"_call": intrinsic_of(recipe, variant)}
+
+    name = f"{recipe.verb}_{_word(kernel.name)}"
+    identity = (recipe.verb, recipe.wrt, recipe.strict, *_options(recipe))
+    return Source(kernel, name, doc, signature, f"return _call({names})", namespace, identity, reduce)
+
+
+def _options(recipe: Recipe) -> list[object]:
+    return [getattr(recipe, name) for name in ("single", "value", "given", "shadowed", "protect") if hasattr(recipe, name)]
+
+
+def _fresh(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
+    """`names`, with underscores where the kernel's parameters have them already."""
+    fresh: list[str] = []
+    for name in names:
+        while name in (*taken, *fresh):
+            name += "_"  # noqa: PLW2901
+        fresh.append(name)
+    return tuple(fresh)
+
+
+def _word(name: str) -> str:
+    return name if name.isidentifier() else "kernel"
+
+
+def intrinsic_of(recipe: Recipe, variant: str) -> Any:
+    """The intrinsic of a recipe: typing it compiles the derivative, generating its code links and calls it."""
+
+    def typed(typingctx: Any, kinds: tuple[Any, ...]) -> Any:
+        signature, generate = recipe.typed(variant, typingctx, kinds)
+
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            cache.leave_token(context, recipe.kernel.dispatcher)
+            return generate(context, builder, signature, values)
+
+        return signature, emit
+
+    names = ", ".join(f"a{i}" for i in range(len(recipe.inputs)))
+    namespace: dict[str, Any] = {"typed": typed}
+    exec(f"def irad_call(typingctx, {names}):\n    return typed(typingctx, ({names},))\n", namespace)
+    return _extending.intrinsic(namespace["irad_call"])
+
+
+# --- Numba sees derivative functions as dispatchers ----------------------------------------------------------------
+
+
+@_datamodel.register_default(DerivativeType)
+class _Model(_models.OpaqueModel): ...
+
+
+@_imputils.lower_constant(DerivativeType)
+def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    cache.leave_token(context, value)
+    return context.add_dynamic_addr(builder, id(value), info=type(value).__name__)

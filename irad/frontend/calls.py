@@ -1,0 +1,189 @@
+"""Derivatives compiled once a signature, and the code that calls their entry points."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from irad.errors import IradError
+from irad.frontend import cache, target
+from irad.frontend.shadows import Code
+from irad.frontend.target import need
+
+_cgutils: Any = need("numba.core.cgutils", "get_or_insert_function", "alloca_once", "if_unlikely", "voidptr_t")
+_callconv: Any = need("numba.core.callconv", "CPUCallConv._get_return_status", "excinfo_ptr_t")
+_ir: Any = need("llvmlite.ir", "FunctionType", "IntType", "PointerType")
+
+_STATUS = _ir.IntType(32)
+
+
+class Derivative(Protocol):
+    """What the pipeline makes of a request.
+
+    abstract: LLVM text for callers that are differentiated in turn. concrete: optimised text for Numba's cpu target.
+    entries: role ("forward", "reverse", "augmented", "pullback", "release") to symbol. signature: of the primal.
+    """
+
+    @property
+    def abstract(self) -> str: ...
+    @property
+    def concrete(self) -> str: ...
+    @property
+    def entries(self) -> Mapping[str, str]: ...
+    @property
+    def signature(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which derivative: the fields of the pipeline's request."""
+
+    dispatcher: Any
+    argtypes: tuple[Any, ...]
+    mode: str
+    activity: tuple[str, ...]
+    aliased: bool = False
+    strict: bool = False
+
+
+class Compiled:
+    """A derivative with the libraries that callers link; they are kept alive with it."""
+
+    def __init__(self, query: Query, derivative: Derivative) -> None:
+        self.query, self.derivative = query, derivative
+        self._libraries: dict[bool, Any] = {}
+
+    @property
+    def result(self) -> Any:
+        """The Numba type of what the kernel returns."""
+        return self.derivative.signature.return_type
+
+    @property
+    def duplicated(self) -> tuple[int, ...]:
+        """Positions of the arguments that take shadows (in forward mode: tangents)."""
+        return tuple(i for i, how in enumerate(self.query.activity) if how == "duplicated")
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        return tuple(i for i, how in enumerate(self.query.activity) if how == "active")
+
+    @property
+    def has_addresses(self) -> bool:
+        """Whether the code holds addresses of this process: of large global arrays, of ctypes functions."""
+        return re.search(r"inttoptr \(?i64 \d{5,} to ptr", self.derivative.concrete) is not None
+
+    def library(self, *, raw: bool) -> Any:
+        """The code library to link into a caller; `raw` for a caller that is lowered to be differentiated."""
+        with target.lock:
+            if raw not in self._libraries:
+                text = self.derivative.abstract if raw else self.derivative.concrete
+                self._libraries[raw] = target.link(text, f"irad.{self.query.mode}", raw=raw)
+            return self._libraries[raw]
+
+
+_derive: Callable[[Query], Derivative] | None = None
+_memo: dict[Query, Compiled | IradError] = {}
+
+
+def use(derive: Callable[[Query], Derivative]) -> None:
+    """Derivatives come from `derive` from now on. Called once, by `irad.api`; and by tests."""
+    global _derive  # noqa: PLW0603
+    _derive = derive
+    _memo.clear()
+
+
+def compiled(query: Query) -> Compiled:
+    """The derivative that `query` asks for, made on first use. What failed once fails again at once.
+
+    Raises
+    ------
+    IradError: whatever the pipeline refuses.
+    """
+    with target.lock:
+        found = _memo.get(query)
+        if found is None:
+            found = _memo[query] = _made(query)
+    if isinstance(found, IradError):
+        raise copy.copy(found)
+    return found
+
+
+def _made(query: Query) -> Compiled | IradError:
+    assert _derive is not None
+    try:
+        return Compiled(query, _derive(query))
+    except IradError as error:
+        return error.with_traceback(None)
+
+
+def with_scratch(query: Query, arrays: Sequence[int]) -> Compiled:
+    """As `compiled`, but arrays which the kernel uses as active scratch memory are given shadows too.
+
+    `arrays`: the positions that may be. The pipeline says which through the `needs_shadow` of its refusal.
+
+    Raises
+    ------
+    IradError: whatever else the pipeline refuses.
+    """
+    while True:
+        try:
+            return compiled(query)
+        except IradError as error:
+            asked = {i for i in getattr(error, "needs_shadow", ()) if i in arrays and query.activity[i] == "const"}
+            if not asked:
+                raise
+        roles = ("duplicated" if i in asked else role for i, role in enumerate(query.activity))
+        query = replace(query, activity=tuple(roles))
+
+
+# --- calling --------------------------------------------------------------------------------------------------------
+
+
+class Outcome:
+    """Memory for what an entry point tells its caller: its status and the exception behind it."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.status = _cgutils.alloca_once(code.builder, _STATUS)
+        self.excinfo = _cgutils.alloca_once(code.builder, _callconv.excinfo_ptr_t)
+
+    def set(self, status: Any) -> None:
+        self.code.builder.store(status, self.status)
+
+    def equals(self, status: int) -> Any:
+        builder = self.code.builder
+        return builder.icmp_signed("==", builder.load(self.status), _STATUS(status))
+
+    def propagate(self, release: Callable[[], None]) -> None:
+        """Return to the caller's caller when the status is an exception, after `release`."""
+        code, convention = self.code, self.code.context.call_conv
+        loaded = code.builder.load(self.status), code.builder.load(self.excinfo)
+        status = convention._get_return_status(code.builder, *loaded)
+        with _cgutils.if_unlikely(code.builder, status.is_error):
+            release()
+            convention.return_status_propagate(code.builder, status)
+
+
+def call(code: Code, version: Compiled, role: str, arguments: Sequence[Any]) -> Any:
+    """Call an entry point, linking its library. Returns its LLVM result; all pointers are passed as `ptr`."""
+    raw = code.context.target_name == target.NAME
+    code.context.active_code_library.add_linking_library(version.library(raw=raw))
+    if version.has_addresses:
+        cache.forbid(code.builder)
+    flat = [_untyped(code, value) for value in arguments]
+    result = _ir.VoidType() if role == "release" else _STATUS
+    kind = _ir.FunctionType(result, [value.type for value in flat])
+    entry = _cgutils.get_or_insert_function(code.builder.module, kind, version.derivative.entries[role])
+    return code.builder.call(entry, flat)
+
+
+def flattened(code: Code, kinds: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Arguments as Numba passes them."""
+    return list(code.context.get_arg_packer(kinds).as_arguments(code.builder, values))
+
+
+def _untyped(code: Code, value: Any) -> Any:
+    return code.builder.bitcast(value, _cgutils.voidptr_t) if isinstance(value.type, _ir.PointerType) else value

@@ -1,0 +1,256 @@
+"""The code around an entry point: arguments made fit for it, shadows given and taken, the right version chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from irad.errors import BadArguments, BadArgumentValue, IradError
+from irad.frontend import arguments, shadows, target
+from irad.frontend.abi import ALIASED
+from irad.frontend.arguments import Kernel
+from irad.frontend.calls import Compiled, Outcome, Query, compiled, with_scratch
+from irad.frontend.shadows import Code, View
+from irad.frontend.target import need
+
+_cgutils: Any = need("numba.core.cgutils", "alloca_once", "if_unlikely")
+_ir: Any = need("llvmlite.ir", "Constant", "IntType")
+
+SEPARATE = "pass copies that share no memory"
+
+
+class AliasedArguments(Exception):  # noqa: N818
+    """The version for arrays that share no memory was called with arrays that do; nothing has run."""
+
+
+# --- versions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The derivatives that one generated function may call.
+
+    fast: for arrays that share no memory. careful: for any. One of them may be missing; `why` then says, of the careful
+    one, what refused it.
+    """
+
+    fast: Compiled | None
+    careful: Compiled | None
+    why: str = ""
+
+    @property
+    def first(self) -> Compiled:
+        version = self.fast or self.careful
+        assert version is not None
+        return version
+
+    @property
+    def duplicated(self) -> tuple[int, ...]:
+        """Positions that take shadows in either version."""
+        both = (v.duplicated for v in (self.fast, self.careful) if v is not None)
+        return tuple(sorted({i for positions in both for i in positions}))
+
+
+def versions(query: Query, variant: str, typingctx: Any, *, scratch: bool) -> Versions:
+    """What `variant` calls: "fast", "careful", or "both", chosen when it runs.
+
+    Inside a function that is itself differentiated only the fast version is used, and overlap is refused at run time.
+    `scratch`: arrays that are not differentiated may get shadows all the same, where the kernel needs them.
+
+    Raises
+    ------
+    IradError: the derivative is refused.
+    """
+    arrays = [i for i, kind in enumerate(query.argtypes) if arguments.only_arrays(kind)]
+    if scratch:
+        every = tuple("duplicated" if i in arrays else role for i, role in enumerate(query.activity))
+    else:
+        every = query.activity
+    careful = replace(query, aliased=True, activity=every)
+    if variant == "careful":
+        return Versions(None, compiled(careful))
+    fast = with_scratch(query, arrays if scratch else ())
+    nested = isinstance(typingctx, target.TypingContext)
+    if variant == "fast" or nested or not _several_arrays(query.argtypes):
+        why = "inside a function that is itself differentiated this is not supported" if nested else "there is one only"
+        return Versions(fast, None, "" if variant == "fast" else why)
+    try:
+        return Versions(fast, compiled(careful))
+    except IradError as error:
+        # disjoint arrays, the usual case, must not suffer from it
+        return Versions(fast, None, str(error))
+
+
+def _several_arrays(kinds: Iterable[Any]) -> bool:
+    return sum(arguments.is_array(part) for kind in kinds for part in arguments.parts(kind)) > 1
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+class Frame:
+    """The arguments of one call, as values of the code being generated."""
+
+    def __init__(self, code: Code, kernel: Kernel, kinds: Sequence[Any], values: Sequence[Any]) -> None:
+        self.code, self.kernel, self.kinds, self.values = code, kernel, tuple(kinds), list(values)
+        self._owned: list[tuple[Any, Any]] = []
+
+    def bad(self, why: str, hint: str = SEPARATE) -> BadArguments:
+        return BadArgumentValue(why, hint=hint, place=self.kernel.place)
+
+    def arrays(self, positions: Iterable[int], want: Callable[[Any], bool] = arguments.is_array) -> list[View]:
+        """The arrays of these arguments, those inside tuples too."""
+        found: list[View] = []
+        for i in positions:
+            found += arguments.views(self.code, self.kernel.names[i], self.kinds[i], self.values[i], want)
+        return found
+
+    def all_arrays(self, want: Callable[[Any], bool] = arguments.is_array) -> list[View]:
+        return self.arrays(range(len(self.kinds)), want)
+
+    def settle(self, positions: Iterable[int]) -> None:
+        """Make every element of these arrays one that can have a derivative of its own.
+
+        A read-only array that overlaps itself (a broadcast, a sliding window) is replaced by a compact copy.
+        """
+        for i in positions:
+            inside = iter(self.arrays([i]))
+
+            def take(kind: Any, inside: Any = inside) -> Any:
+                return self._settled(next(inside)) if arguments.is_array(kind) else None
+
+            if arguments.only_arrays(self.kinds[i]):
+                self.values[i] = arguments.rebuild(self.code, self.kinds[i], take)
+            else:
+                for view in inside:
+                    self.refuse_self_overlap(view)
+
+    def refuse_self_overlap(self, view: View) -> None:
+        found = shadows.overlaps_itself(self.code, view)
+        self.code.refuse_if(found, self.bad(f"{view.name} overlaps itself in memory", "pass a copy of it"))
+
+    def _settled(self, view: View) -> Any:
+        code, kind = self.code, view.kind
+        if kind.layout in "CF":
+            return view.value
+        if kind.mutable:
+            self.refuse_self_overlap(view)
+            return view.value
+        found = shadows.overlaps_itself(code, view)
+        mine = shadows.extent(code, view)
+        others = [shadows.extent(code, v) for v in self.all_arrays() if v.name != view.name]
+        shared = code.any([shadows.overlap(code, mine, other) for other in others])
+        why = f"{view.name} overlaps itself in memory and shares memory with another argument"
+        code.refuse_if(code.builder.and_(found, shared), self.bad(why))
+        type = code.context.get_value_type(kind)
+        used, owned = (_cgutils.alloca_once(code.builder, type, zfill=True) for _ in range(2))
+        code.builder.store(view.value, used)
+        with code.builder.if_then(found):
+            copy = shadows.compact(code, view)
+            code.builder.store(copy, used)
+            code.builder.store(copy, owned)
+        self._owned.append((kind, owned))
+        return code.builder.load(used)
+
+    def overlapping(self, positions: Sequence[int]) -> Any:
+        """Whether a float array shares memory with another, when any of `positions` are arrays."""
+        if not self.arrays(positions):
+            return _ir.Constant(_ir.IntType(1), 0)
+        everything = self.all_arrays(arguments.is_float_array)
+        return shadows.any_overlap(self.code, [shadows.extent(self.code, view) for view in everything])
+
+    def refuse_mixed_overlap(self, duplicated: Sequence[int]) -> None:
+        """Refuse what shadows that mirror the arrays cannot express: shared memory of different dtypes."""
+        with_shadow = {view.name for view in self.arrays(duplicated)}
+        located = [(view, shadows.extent(self.code, view)) for view in self.all_arrays()]
+        for (one, here), (other, there) in combinations(located, 2):
+            floats = [view for view in (one, other) if arguments.is_float_array(view.kind)]
+            same = one.kind.dtype == other.kind.dtype and {one.name, other.name} <= with_shadow
+            if floats and not same:
+                why = f"{one.name} and {other.name} share memory, and have not both a shadow of the same dtype"
+                self.code.refuse_if(shadows.overlap(self.code, here, there), self.bad(why))
+
+    def release(self) -> None:
+        """Give back what `settle` allocated."""
+        for kind, slot in self._owned:
+            self.code.context.nrt.decref(self.code.builder, kind, self.code.builder.load(slot))
+
+
+class Shadows:
+    """Fresh shadows of a frame's arrays, in slots that survive whichever version runs."""
+
+    def __init__(self, frame: Frame, positions: Sequence[int]) -> None:
+        self.frame, self.code = frame, frame.code
+        self._slots: dict[str, tuple[Any, Any]] = {}
+        for view in frame.arrays(positions):
+            kind = shadows.shadow_type(view.kind)
+            type = self.code.context.get_value_type(kind)
+            self._slots[view.name] = kind, _cgutils.alloca_once(self.code.builder, type, zfill=True)
+
+    def fill(self, positions: Sequence[int], *, mirror: bool) -> None:
+        """Allocate, zeroed; with `mirror`, overlapping as the arrays themselves do."""
+        inside = self.frame.arrays(positions)
+        if mirror:
+            values = shadows.mirrored(self.code, inside)
+        else:
+            values = [shadows.separate(self.code, view) for view in inside]
+        for view, value in zip(inside, values, strict=True):
+            self.code.builder.store(value, self._slots[view.name][1])
+
+    def views(self, positions: Iterable[int]) -> list[View]:
+        return [self.view(view.name) for view in self.frame.arrays(positions)]
+
+    def view(self, name: str) -> View:
+        kind, slot = self._slots[name]
+        return View(name, kind, self.code.builder.load(slot))
+
+    def release(self, keep: Iterable[int] = ()) -> None:
+        """Give back all but those of the arguments in `keep`. What was given back is null."""
+        kept = {view.name for view in self.frame.arrays(keep)}
+        for name, (kind, slot) in self._slots.items():
+            if name not in kept:
+                builder = self.code.builder
+                self.code.context.nrt.decref(builder, kind, builder.load(slot))
+                builder.store(_cgutils.get_null_value(slot.type.pointee), slot)
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+Run = Callable[[Outcome, Compiled], Any]
+
+
+def attempt(frame: Frame, choice: Versions, overlapping: Any, run: Run, release: Callable[[], None]) -> Outcome:
+    """Run the fast version where memory is not shared, else the careful one; exceptions leave after `release`."""
+    code, outcome = frame.code, Outcome(frame.code)
+    b = code.builder
+
+    def leave() -> None:
+        release()
+        frame.release()
+
+    outcome.set(_ir.Constant(_ir.IntType(32), ALIASED))
+    if choice.fast is not None:
+        with b.if_then(b.not_(overlapping)):
+            outcome.set(run(outcome, choice.fast))
+    if choice.careful is not None:
+        with b.if_then(outcome.equals(ALIASED), likely=False):
+            release()
+            frame.refuse_mixed_overlap(choice.careful.duplicated)
+            outcome.set(run(outcome, choice.careful))
+    else:
+        with _cgutils.if_unlikely(b, outcome.equals(ALIASED)):
+            leave()
+            _raise_aliased(frame, choice.why)
+    outcome.propagate(leave)
+    return outcome
+
+
+def _raise_aliased(frame: Frame, why: str) -> None:
+    convention, builder = frame.code.context.call_conv, frame.code.builder
+    if not why:
+        convention.return_user_exc(builder, AliasedArguments, ())
+        return
+    error = frame.bad(f"arrays passed to {frame.kernel.name} share memory: {why}")
+    convention.return_user_exc(builder, type(error), (str(error),))

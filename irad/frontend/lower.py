@@ -1,0 +1,205 @@
+"""A kernel and the types of its arguments -> the LLVM text of the whole program, unoptimised, with source lines."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from irad.errors import BadArgumentType, IradError, Place, Unsupported
+from irad.frontend import target as irad_target
+from irad.frontend.target import need
+from irad.rewrite import CONTAINERS
+
+_numba: Any = need("numba", "njit", "__file__")
+_errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "NumbaDebugInfoWarning", "ForceLiteralArg")
+_types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional")
+_PLAIN: tuple[Any, ...] = tuple(
+    getattr(_types, name)
+    for name in (
+        "Number",
+        "Boolean",
+        "Array",
+        "NoneType",
+        "Omitted",
+        "Literal",
+        "Record",
+        "Dispatcher",
+        "FunctionType",
+        "UnicodeType",
+        "NPDatetime",
+        "NPTimedelta",
+        "EnumMember",
+        "CPointer",
+        "RangeType",
+        "SliceType",
+    )
+)
+
+_SLOT = re.compile(r'@"?\.numba\.unresolved\$([\w.$]+)"?')
+_PACKAGE = os.path.dirname(_numba.__file__) + os.sep
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as Numba wrote it.
+
+    text: LLVM module text. name: the kernel's symbol in it. signature: Numba's signature, result included.
+    dispatcher: the njit dispatcher of the kernel (made here for a plain Python function).
+    """
+
+    text: str
+    name: str
+    signature: Any
+    dispatcher: Any
+
+
+def lower(kernel: Any, argtypes: tuple[Any, ...]) -> Lowered:
+    """Lower an njit function, or a plain Python function, for Numba types `argtypes`.
+
+    The kernel's own options hold (`fastmath`, `error_model`, `boundscheck`, `locals`...); `parallel=True` is lowered
+    to serial loops. Nothing that Numba does elsewhere in the process changes.
+
+    Raises
+    ------
+    BadArgumentType: `kernel` is not a function; a wrong number of arguments, or not Numba types.
+    Unsupported: Numba cannot compile the kernel for these types; an objmode block.
+    """
+    dispatcher = dispatcher_of(kernel)
+    argtypes = _checked(dispatcher, argtypes)
+    with irad_target.lock, warnings.catch_warnings():
+        # lines of a function without source file are approximate; that is no news to the user
+        warnings.simplefilter("ignore", _errors.NumbaDebugInfoWarning)
+        irad_target.start()
+        compiled = _compile(dispatcher, argtypes)
+        compiled.library._ensure_finalized()
+        text = _direct(str(compiled.library._final_module))
+    if not all(map(_plain_type, argtypes)):
+        text += f"\n!{CONTAINERS} = !{{}}\n"
+    return Lowered(text, compiled.fndesc.llvm_func_name, compiled.signature, dispatcher)
+
+
+def dispatcher_of(kernel: Any) -> Any:
+    """The njit dispatcher of `kernel`; a plain function is made njit, once.
+
+    Raises
+    ------
+    BadArgumentType: `kernel` is neither.
+    """
+    if isinstance(kernel, irad_target.CPUDispatcher):
+        if kernel.targetoptions.get("forceobj"):
+            raise BadArgumentType("a kernel in object mode cannot be differentiated", place=place_of(kernel))
+        return kernel
+    if inspect.isfunction(kernel):
+        with irad_target.lock:
+            if kernel not in _plain:
+                _plain[kernel] = _numba.njit(kernel)
+            return _plain[kernel]
+    raise BadArgumentType(f"{kernel!r} is not a function that Numba compiles", hint="decorate it with numba.njit")
+
+
+def place_of(dispatcher: Any) -> Place:
+    """Where a kernel is defined."""
+    code = dispatcher.py_func.__code__
+    return Place(code.co_filename, code.co_firstlineno)
+
+
+_plain: dict[Any, Any] = {}
+
+
+def _checked(dispatcher: Any, argtypes: tuple[Any, ...]) -> tuple[Any, ...]:
+    place, name = place_of(dispatcher), dispatcher.py_func.__name__
+    for at, kind in enumerate(argtypes):
+        if not isinstance(kind, _types.Type) or kind == _types.pyobject:
+            raise BadArgumentType(f"argument {at} of {name} has no Numba type: {kind!r}", place=place)
+    try:
+        inspect.signature(dispatcher.py_func).bind(*argtypes)
+    except TypeError as error:
+        raise BadArgumentType(f"{name}: {error}", place=place) from None
+    return tuple(argtypes)
+
+
+def _plain_type(kind: Any) -> bool:
+    """Whether a kernel cannot put arrays of its own into a value of this type (as it can into a list or a jitclass)."""
+    match kind:
+        case _types.BaseTuple():
+            return all(map(_plain_type, kind.types))
+        case _types.Optional():
+            return _plain_type(kind.type)
+        case _:
+            return isinstance(kind, _PLAIN)
+
+
+def _compile(dispatcher: Any, argtypes: tuple[Any, ...]) -> Any:
+    twin = irad_target.twin(dispatcher)
+    _, folded = twin._compiler.fold_argument_types(argtypes, {})
+    try:
+        twin.compile(folded)
+    except _errors.ForceLiteralArg as error:
+        # as Numba's own dispatcher does on `literally`: the types of these arguments cannot be literals here
+        raise _failure(dispatcher, error) from None
+    except (_errors.NumbaError, NotImplementedError, AssertionError) as error:
+        raise _failure(dispatcher, error) from None
+    return twin.overloads[folded]
+
+
+# --- one line out of thirty ---------------------------------------------------------------------------------------
+
+
+def _failure(dispatcher: Any, error: Exception) -> IradError:
+    inner = error.__cause__
+    if isinstance(inner, IradError):
+        return inner
+    cause = _cause(str(error)) or type(error).__name__
+    place = _place(error) or place_of(dispatcher)
+    return Unsupported(f"Numba cannot compile {dispatcher.py_func.__name__}: {cause}", place=place)
+
+
+_NOISE = re.compile(r"^(Failed in \w+ mode pipeline|- Resolution failure|There are \d+ candidate)")
+
+
+def _cause(message: str) -> str:
+    """The first sentence of Numba's message that says something, with the call it could not resolve."""
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
+    said = [line for line in lines if line and not _NOISE.match(line)]
+    if not said:
+        return ""
+    first = said[0].rstrip(".:")
+    asked = next((line for line in said[1:3] if line.startswith(">>>")), "")
+    return f"{first}: {asked.removeprefix('>>>').strip()}" if asked else first
+
+
+def _place(error: Any) -> Place | None:
+    """The user's line: the innermost that Numba names outside its own package."""
+    return next(_places(error), None)
+
+
+def _places(error: Any) -> Iterator[Place]:
+    for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
+        path = os.path.abspath(os.path.expanduser(file))
+        if os.path.isfile(path) and not path.startswith(_PACKAGE):
+            yield Place(path, int(line))
+    where = getattr(error, "loc", None)
+    if where is not None and not where.filename.startswith(_PACKAGE):
+        yield Place(where.filename, where.line)
+
+
+# --- mutual recursion -----------------------------------------------------------------------------------------------
+
+
+def _direct(text: str) -> str:
+    """Numba's slots for functions still being compiled, which it fills at run time, as constants of the module."""
+    for name in set(_SLOT.findall(text)):
+        text = _resolved(text, name)
+    return text
+
+
+def _resolved(text: str, name: str) -> str:
+    slot = rf'@"?\.numba\.unresolved\${re.escape(name)}"?'
+    constant = f"@irad.slot.{name} = internal unnamed_addr constant ptr @{name}"
+    text = re.sub(rf"^{slot} = external global ptr[^\n]*$", constant, text, flags=re.MULTILINE)
+    return re.sub(slot, f"@irad.slot.{name}", text)

@@ -1,0 +1,451 @@
+"""The kinds of derivative functions: what each takes, what it returns, and the code between.
+
+A recipe is a frozen description. `typed` compiles the derivative that it needs (Numba calls it while it types the
+generated function) and returns the signature with the function that generates the code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from irad.errors import BadArgumentType
+from irad.frontend import arguments, shadows
+from irad.frontend.arguments import Kernel, derivative_type, like
+from irad.frontend.calls import Compiled, Outcome, Query, call, flattened
+from irad.frontend.frame import Frame, Shadows, Versions, attempt, versions
+from irad.frontend.shadows import Code, View
+from irad.frontend.target import need
+
+_types: Any = need("numba.core.types", "Tuple", "BaseTuple", "Float", "none")
+_cgutils: Any = need("numba.core.cgutils", "alloca_once", "if_unlikely", "voidptr_t")
+_ir: Any = need("llvmlite.ir", "IntType", "LiteralStructType")
+
+Generate = Callable[[Any, Any, Any, Any], Any]
+
+
+def tuple_type(inside: Sequence[Any]) -> Any:
+    """Numba's type of a plain tuple."""
+    return _types.BaseTuple.from_types(list(inside))
+
+
+@dataclass(frozen=True)
+class Recipe(ABC):
+    """kernel: what is differentiated. wrt: positions of the arguments. strict: no reassociation of adjoints."""
+
+    kernel: Kernel
+    wrt: tuple[int, ...]
+    strict: bool
+
+    @property
+    @abstractmethod
+    def verb(self) -> str:
+        """The first word of the generated function's name."""
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Parameters that follow the kernel's own."""
+        return ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All parameters."""
+        return self.kernel.names + self.extras
+
+    @abstractmethod
+    def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
+        """Signature and code for arguments of these Numba types.
+
+        Raises
+        ------
+        IradError: the derivative does not exist, or is refused.
+        """
+
+    def roles(self, kinds: Sequence[Any], mode: str) -> tuple[str, ...]:
+        """The part that each argument takes, see `Query.activity`."""
+        asked = [arguments.activity(self.kernel, i, k, mode) if i in self.wrt else "const" for i, k in enumerate(kinds)]
+        return tuple(asked)
+
+    def query(self, kinds: Sequence[Any], mode: str) -> Query:
+        roles = self.roles(kinds, mode)
+        return Query(self.kernel.dispatcher, tuple(kinds), mode, roles, strict=self.strict)
+
+
+# --- reverse --------------------------------------------------------------------------------------------------------
+
+
+class Adjoints:
+    """Memory that a reverse entry point fills: the result, and the adjoints of active floats."""
+
+    def __init__(self, frame: Frame, version: Compiled) -> None:
+        self.frame, self.code, self.version = frame, frame.code, version
+        context, builder = self.code.context, self.code.builder
+        self.result = slot(self.code, context.call_conv.get_return_type(version.result).pointee)
+        inside = [part for i in version.active for part in arguments.parts(frame.kinds[i])]
+        self.bars = slot(self.code, _ir.LiteralStructType([context.get_value_type(part) for part in inside]))
+        self._index = {i: n for n, i in enumerate(self._flat())}
+        self._builder = builder
+
+    def _flat(self) -> Iterator[tuple[int, int]]:
+        for i in self.version.active:
+            for n, _ in enumerate(arguments.parts(self.frame.kinds[i])):
+                yield i, n
+
+    def value(self) -> Any:
+        """What the kernel returned."""
+        loaded = self._builder.load(self.result)
+        return self.code.context.get_returned_value(self._builder, self.version.result, loaded)
+
+    def bar(self, position: int) -> Any:
+        """The adjoint of an active argument, in the structure of its type."""
+        struct, counter = self._builder.load(self.bars), iter(range(1 << 30))
+
+        def take(_: Any) -> Any:
+            return self._builder.extract_value(struct, self._index[position, next(counter)])
+
+        return arguments.rebuild(self.code, derivative_type(self.frame.kinds[position]), take)
+
+
+def slot(code: Code, type: Any) -> Any:
+    return _cgutils.alloca_once(code.builder, type, zfill=True)
+
+
+class Seed:
+    """A seed of a result as an entry point takes it.
+
+    kind: the type of `value`, checked by `like` against `result`. flat: the flattened seed. arrays: those inside it.
+    """
+
+    def __init__(self, code: Code, result: Any, kind: Any, value: Any) -> None:
+        self.code, self.flat, self.arrays = code, list[Any](), list[View]()
+        self._add("the seed", result, kind, value)
+
+    def _add(self, name: str, result: Any, kind: Any, value: Any) -> None:
+        if isinstance(result, _types.BaseTuple):
+            for i, (inner, given) in enumerate(zip(result.types, kind.types, strict=True)):
+                self._add(f"{name}[{i}]", inner, given, self.code.builder.extract_value(value, i))
+        elif arguments.is_float(result):
+            self.flat.append(self.code.context.cast(self.code.builder, value, kind, result))
+        elif arguments.is_float_array(result):
+            self.flat += flattened(self.code, [kind], [value])
+            self.arrays.append(View(name, kind, value))
+
+    def misfit(self, result: Any, value: Any) -> Any:
+        """Whether an array of the seed has another shape than that of the result."""
+        made = arguments.views(self.code, "the result", result, value, arguments.is_float_array)
+        pairs = zip(made, self.arrays, strict=True)
+        return self.code.any([shadows.unlike(self.code, one, other, strides=False) for one, other in pairs])
+
+
+def in_two_steps(adjoints: Adjoints, outcome: Outcome, version: Compiled, flat: list[Any], seed: Seed) -> Any:
+    """Augmented, then pullback, so that the shape of the seed is checked against the result. Returns the status."""
+    code, b, frame = adjoints.code, adjoints.code.builder, adjoints.frame
+    tape = slot(code, _cgutils.voidptr_t)
+    status = slot(code, _ir.IntType(32))
+    b.store(call(code, version, "augmented", [adjoints.result, outcome.excinfo, tape, *flat]), status)
+    loaded = b.load(status)
+    done = b.or_(*(b.icmp_signed("==", loaded, loaded.type(ok)) for ok in (0, -2)))
+    with b.if_then(done):
+        misfit = seed.misfit(version.result, adjoints.value())
+        with _cgutils.if_unlikely(b, misfit):
+            call(code, version, "release", [b.load(tape)])
+            code.context.nrt.decref(b, version.result, adjoints.value())
+            error = frame.bad("the seed has another shape than the result", "give it the same shape")
+            code.context.call_conv.return_user_exc(b, type(error), (str(error),))
+        pulled = call(
+            code, version, "pullback", [outcome.excinfo, b.load(tape), *flat, *seed.flat, adjoints.bars]
+        )
+        failed = b.icmp_signed("!=", pulled, pulled.type(0))
+        b.store(b.select(failed, pulled, loaded), status)
+        call(code, version, "release", [b.load(tape)])
+    return b.load(status)
+
+
+def shadow_pointers(code: Code, views: Sequence[View]) -> list[Any]:
+    return [code.fields(view).data for view in views]
+
+
+@dataclass(frozen=True)
+class Gradient(Recipe):
+    """Derivatives of one float result with respect to `wrt`, fresh; with the result itself when `value` is set."""
+
+    single: bool
+    value: bool
+
+    @property
+    def verb(self) -> str:
+        return "value_and_grad" if self.value else "grad"
+
+    def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
+        kinds = [arguments.plain(kind) for kind in kinds]
+        choice = versions(self.query(kinds, "reverse"), variant, typingctx, scratch=True)
+        result = choice.first.result
+        _one_float(self.kernel, result)
+        grads = [derivative_type(kinds[i]) for i in self.wrt]
+        grad = grads[0] if self.single else tuple_type(grads)
+        returned = tuple_type([result, grad]) if self.value else grad
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            frame = Frame(Code(context, builder), self.kernel, kinds, values)
+            value, inside = self._run(frame, choice)
+            grad_value = inside[0] if self.single else context.make_tuple(builder, grad, inside)
+            return context.make_tuple(builder, returned, [value, grad_value]) if self.value else grad_value
+
+        return returned(*kinds), generate
+
+    def _run(self, frame: Frame, choice: Versions) -> tuple[Any, list[Any]]:
+        """The result, and the derivative of each argument in `wrt`."""
+        code = frame.code
+        frame.settle(i for i in self.wrt if arguments.only_arrays(frame.kinds[i]))
+        adjoints, made = Adjoints(frame, choice.first), Shadows(frame, choice.duplicated)
+        one = code.context.get_constant(choice.first.result, 1.0)
+
+        def run(outcome: Outcome, version: Compiled) -> Any:
+            made.fill(version.duplicated, mirror=version.query.aliased)
+            flat = flattened(code, frame.kinds, frame.values)
+            pointers = shadow_pointers(code, made.views(version.duplicated))
+            slots = [adjoints.result, outcome.excinfo]
+            return call(code, version, "reverse", [*slots, *flat, *pointers, one, adjoints.bars])
+
+        overlapping = frame.overlapping(choice.first.duplicated)
+        attempt(frame, choice, overlapping, run, made.release)
+        inside = [_gradient(frame, adjoints, made, i) for i in self.wrt]
+        made.release(keep=self.wrt)
+        frame.release()
+        return adjoints.value(), inside
+
+
+def _gradient(frame: Frame, adjoints: Adjoints, made: Shadows, position: int) -> Any:
+    if position in adjoints.version.active:
+        return adjoints.bar(position)
+    inside = iter(made.views([position]))
+    return arguments.rebuild(frame.code, derivative_type(frame.kinds[position]), lambda _: next(inside).value)
+
+
+def _one_float(kernel: Kernel, result: Any) -> None:
+    if arguments.is_float(result):
+        return
+    name = kernel.name
+    if result == _types.none:
+        hint = "irad.autodiff(irad.Reverse, ...) takes seeds for the arrays that the kernel writes"
+    elif any(map(_has_floats, arguments.parts(result))):
+        hint = "irad.vjp takes a seed for such a result; irad.jacrev and irad.jacfwd give the whole Jacobian"
+    else:
+        hint = "there is nothing to differentiate"
+    raise BadArgumentType(f"{name} returns {result}, not one float: it has no gradient", hint=hint, place=kernel.place)
+
+
+def _has_floats(part: Any) -> bool:
+    return arguments.is_float(part) or arguments.is_float_array(part)
+
+
+# --- forward --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tangent(Recipe):
+    """The result and its tangent, from tangents of the arguments in `wrt`, which follow the kernel's own.
+
+    given: the tangents of arrays are the caller's shadows, used in place; else they are copied.
+    """
+
+    given: bool
+
+    @property
+    def verb(self) -> str:
+        return "forward" if self.given else "jvp"
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        return tuple(f"{self.kernel.names[i]}_dot" for i in self.wrt)
+
+    def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
+        count = len(self.kernel.names)
+        own, dots = [arguments.plain(kind) for kind in kinds[:count]], [arguments.plain(kind) for kind in kinds[count:]]
+        query = self.query(own, "forward")
+        for i, dot in zip(self.wrt, dots, strict=True):
+            like(self.kernel, f"the tangent of {self.kernel.names[i]}", own[i], dot)
+        if self.given:
+            check_shadow_types(self.kernel, zip(self.extras, dots, strict=True))
+        dots = [arguments.given_type(own[i], dot) for i, dot in zip(self.wrt, dots, strict=True)]
+        choice = versions(query, variant, typingctx, scratch=not self.given)
+        returned = tuple_type([choice.first.result] * 2)
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            frame = Frame(Code(context, builder), self.kernel, own, values[:count])
+            tangents = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), dots, values[count:])
+            pair = self._run(frame, tangents, choice)
+            return context.make_tuple(builder, returned, pair)
+
+        return returned(*own, *dots), generate
+
+    def _run(self, frame: Frame, tangents: Frame, choice: Versions) -> tuple[Any, Any]:
+        code, b = frame.code, frame.code.builder
+        own, dots = frame.arrays(self.wrt), tangents.all_arrays()
+        type = code.context.call_conv.get_return_type(choice.first.result).pointee
+        result, result_dot = slot(code, type), slot(code, type)
+        made = Shadows(frame, () if self.given else choice.duplicated)
+        if self.given:
+            check_shadows(frame, own, dots)
+        else:
+            frame.settle(self.wrt)
+            for view, dot in zip(own, dots, strict=True):
+                why = f"the tangent of {view.name} has another shape than {view.name}"
+                code.refuse_if(shadows.unlike(code, view, dot, strides=False), frame.bad(why, "give it the same shape"))
+
+        def run(outcome: Outcome, version: Compiled) -> Any:
+            if not self.given:
+                self._fill(frame, tangents, made, version)
+            flat = flattened(code, frame.kinds, frame.values)
+            slots = [result, result_dot, outcome.excinfo]
+            return call(code, version, "forward", [*slots, *flat, *self._tangents(frame, tangents, made, version)])
+
+        attempt(frame, choice, frame.overlapping(self.wrt), run, made.release)
+        made.release()
+        frame.release()
+        value, dot = (
+            code.context.get_returned_value(b, choice.first.result, b.load(slot)) for slot in (result, result_dot)
+        )
+        return value, dot
+
+    def _fill(self, frame: Frame, tangents: Frame, made: Shadows, version: Compiled) -> None:
+        code = frame.code
+        made.fill(version.duplicated, mirror=version.query.aliased)
+        pairs = list(zip(made.views(self.wrt), tangents.all_arrays(), strict=True))
+        for shadow, dot in pairs:
+            shadows.copy(code, dot, shadow)
+        if version.query.aliased:
+            for shadow, dot in pairs:
+                why = f"{shadow.name} shares memory with another argument, but their tangents differ there"
+                code.refuse_if(shadows.differ(code, dot, shadow), frame.bad(why))
+
+    def _tangents(self, frame: Frame, tangents: Frame, made: Shadows, version: Compiled) -> list[Any]:
+        """The flat tangents: floats as given, pointers to the data of shadows."""
+        code, flat = frame.code, list[Any]()
+        for i in version.duplicated:
+            floats, views = iter(()), iter(made.views([i]) if not self.given else ())
+            if i in self.wrt:
+                at = self.wrt.index(i)
+                floats = iter(arguments.floats(code, tangents.kinds[at], tangents.values[at]))
+                views = iter(tangents.arrays([at])) if self.given else views
+            for part in arguments.parts(frame.kinds[i]):
+                flat.append(next(floats) if arguments.is_float(part) else code.fields(next(views)).data)
+        return flat
+
+
+# --- shadows that the caller owns -----------------------------------------------------------------------------------
+
+
+def check_shadow_types(kernel: Kernel, given: Any) -> None:
+    """Shadows are written to.
+
+    Raises
+    ------
+    BadArgumentType: a read-only one.
+    """
+    for name, kind in given:
+        if any(arguments.is_array(part) and not part.mutable for part in arguments.parts(kind)):
+            raise BadArgumentType(f"{name} is read-only: a shadow is written to", place=kernel.place)
+
+
+def check_shadows(frame: Frame, own: Sequence[View], given: Sequence[View]) -> None:
+    """Emit the checks of shadows against the arrays that they belong to.
+
+    Same shape and strides; no overlap with any argument; shadows overlap exactly as their arrays do.
+    """
+    code, b = frame.code, frame.code.builder
+    wheres = {view.name: shadows.extent(code, view) for view in frame.all_arrays()}
+    ends = [shadows.extent(code, view) for view in given]
+    for view, shadow, end in zip(own, given, ends, strict=True):
+        frame.refuse_self_overlap(view)
+        why = f"the shadow of {view.name} has another shape, or other strides, than {view.name}"
+        code.refuse_if(shadows.unlike(code, view, shadow, strides=True), frame.bad(why, "make both the same"))
+        found = code.any([shadows.overlap(code, end, where) for where in wheres.values()])
+        code.refuse_if(found, frame.bad(f"the shadow of {view.name} shares memory with an argument"))
+    names = {view.name for view in own}
+    for view in frame.all_arrays(arguments.is_float_array):
+        if view.name not in names:
+            found = code.any([shadows.overlap(code, wheres[view.name], wheres[name]) for name in names])
+            why = f"{view.name} is constant, but shares memory with an argument that is differentiated"
+            code.refuse_if(found, frame.bad(why, f"give {view.name} a shadow too, or pass a copy of it"))
+    for i, one in enumerate(own):
+        for j in range(i):
+            other = own[j]
+            shared = shadows.overlap(code, wheres[one.name], wheres[other.name])
+            apart = b.sub(*(b.ptrtoint(code.fields(v).data, code.word(0).type) for v in (one, other)))
+            shadows_apart = b.sub(*(b.ptrtoint(code.fields(given[k]).data, apart.type) for k in (i, j)))
+            moved = b.and_(shared, b.icmp_signed("!=", apart, shadows_apart))
+            merged = b.and_(b.not_(shared), shadows.overlap(code, ends[i], ends[j]))
+            why = f"the shadows of {other.name} and {one.name} must share memory exactly as {other.name} and {one.name} do"
+            code.refuse_if(b.or_(moved, merged), frame.bad(why))
+
+
+@dataclass(frozen=True)
+class Adjoint(Recipe):
+    """Memory-level reverse: shadows of the arrays in `wrt` follow the kernel's arguments, then the seed.
+
+    Returns the result and the adjoints of the floats in `wrt`.
+    """
+
+    shadowed: tuple[int, ...]
+
+    @property
+    def verb(self) -> str:
+        return "reverse"
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        return (*(f"{self.kernel.names[i]}_bar" for i in self.shadowed), "seed")
+
+    def roles(self, kinds: Sequence[Any], mode: str) -> tuple[str, ...]:
+        found = super().roles(kinds, mode)
+        for i in self.wrt:
+            word = "Duplicated" if i in self.shadowed else "Active"
+            if (found[i] == "duplicated") != (i in self.shadowed):
+                raise BadArgumentType(
+                    f"{self.kernel.names[i]} is {kinds[i]}, which cannot be {word} in reverse mode",
+                    hint="arrays are Duplicated(x, x_bar), floats are Active(x)",
+                    place=self.kernel.place,
+                )
+        return found
+
+    def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
+        kinds = [arguments.plain(kind) for kind in kinds]
+        count, last = len(self.kernel.names), len(kinds) - 1
+        own, bars, seed = kinds[:count], kinds[count:last], kinds[last]
+        query = self.query(own, "reverse")
+        for i, bar in zip(self.shadowed, bars, strict=True):
+            like(self.kernel, f"the shadow of {self.kernel.names[i]}", own[i], bar)
+        check_shadow_types(self.kernel, zip(self.extras, bars, strict=False))
+        choice = versions(query, variant, typingctx, scratch=False)
+        result = choice.first.result
+        if any(map(arguments.is_float_array, arguments.parts(result))):
+            choice = versions(replace(query, mode="split"), variant, typingctx, scratch=False)
+        like(self.kernel, "the seed of the result", result, seed)
+        active = choice.first.active
+        inside = tuple_type([derivative_type(own[i]) for i in active])
+        returned = tuple_type([result, inside])
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            frame = Frame(Code(context, builder), self.kernel, own, values[:count])
+            given = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), bars, values[count:last])
+            value, adjoints = self._run(frame, given, choice, Seed(frame.code, result, seed, values[last]))
+            return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
+
+        return returned(*kinds), generate
+
+    def _run(self, frame: Frame, given: Frame, choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
+        code, bars = frame.code, given.all_arrays()
+        check_shadows(frame, frame.arrays(self.shadowed), bars)
+        adjoints = Adjoints(frame, choice.first)
+
+        def run(outcome: Outcome, version: Compiled) -> Any:
+            flat = flattened(code, frame.kinds, frame.values) + shadow_pointers(code, bars)
+            if version.query.mode == "split":
+                return in_two_steps(adjoints, outcome, version, flat, seed)
+            return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
+
+        attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
+        return adjoints.value(), [adjoints.bar(i) for i in choice.first.active]

@@ -1,0 +1,162 @@
+"""LLVM itself: normalise, verify, optimise. The only user of llvmlite.binding; text in, text out."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection
+from typing import Any
+
+from irad import rewrite
+from irad.errors import InvalidIR
+from irad.versions import check_llvm
+
+_ll: Any = importlib.import_module("llvmlite.binding")
+VERSION: tuple[int, ...] = tuple(_ll.llvm_version_info)
+"""The version of LLVM inside llvmlite."""
+
+check_llvm(VERSION)
+
+_host: dict[str, str] = {}
+_machines: dict[tuple[str, str], Any] = {}
+
+
+def use_machine(cpu: str, features: str) -> None:
+    """Optimise for this processor from now on: the one that Numba compiles for."""
+    _host.update(cpu=cpu, features=features)
+
+
+def parse(text: str) -> Any:
+    """The llvmlite module of `text`, verified.
+
+    Raises
+    ------
+    InvalidIR: with LLVM's message.
+    """
+    try:
+        module = _ll.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise InvalidIR(f"LLVM refuses the module: {str(error).strip()}") from None
+    return module
+
+
+def verify(text: str) -> None:
+    """Check a module with LLVM's parser and verifier.
+
+    Raises
+    ------
+    InvalidIR: with LLVM's message.
+    """
+    parse(text)
+
+
+def normalize(text: str, name: str) -> str:
+    """The canonical form of a raw program whose kernel is `@name`; every other definition becomes internal.
+
+    Reference counting is gone and arrays come from `@irad_alloc`, helpers are inlined, memory is in registers, loops
+    are simplified and closed (LCSSA), counters canonical, short constant loops unrolled. Nothing is vectorised, and
+    no floating-point operation is added, dropped or reordered: run as it is, it computes what Numba computes.
+    A program that uses Numba's runtime for more than plain arrays keeps its calls.
+
+    Raises
+    ------
+    InvalidIR: LLVM cannot read `text`.
+    """
+    stripped = rewrite.strip_runtime(text)
+    module = _inlined(stripped or text, name)
+    if stripped:
+        if rewrite.only_fresh_data(str(module)):
+            module.link_in(_ll.parse_assembly(rewrite.DATA_IS_MEMINFO))
+        else:
+            module = _inlined(text, name)
+    _standard(module)
+    for _ in range(3):
+        tagged = rewrite.tag_short_loops(str(module))
+        if tagged is None:
+            break
+        module = parse(tagged)
+        _standard(module)
+    _finish(module)
+    return rewrite.without_debug_records(str(module))
+
+
+def optimize(text: str, keep: Collection[str]) -> str:
+    """`text` at level 3, loops vectorised, functions outside `keep` internal. SLP stays off: it stalls adjoints.
+
+    Raises
+    ------
+    InvalidIR: LLVM cannot read `text`.
+    """
+    module = parse(text)
+    _internalize(module, keep)
+    _pipeline(module, 3, vectorize=True)
+    return str(module)
+
+
+def assembly(text: str) -> str:
+    """The host's assembly of `text` as it is."""
+    return str(_machine().emit_assembly(parse(text)))
+
+
+# --- passes ---------------------------------------------------------------------------------------------------------
+
+
+def _inlined(text: str, name: str) -> Any:
+    """Every helper that is not recursive nor too large inlined; memory to registers while lines still hold."""
+    module = parse(text)
+    _internalize(module, (name,))
+    inline = rewrite.to_inline(text, name)
+    for function in module.functions:
+        if function.name in inline:
+            function.add_function_attribute("alwaysinline")
+    _run(module, "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
+    return module
+
+
+def _standard(module: Any) -> None:
+    """Level 2 as it comes (only the full pipeline canonicalises counters), without what undoes the source's shape."""
+    _pipeline(module, 2, vectorize=False)
+
+
+def _finish(module: Any) -> None:
+    _run(module, "global_dead_code_eliminate", "loop_simplify", "lcssa", "instruction_namer")
+
+
+def _internalize(module: Any, keep: Collection[str]) -> None:
+    for function in module.functions:
+        if not function.is_declaration and function.name not in keep:
+            function.linkage = "internal"
+
+
+def _pipeline(module: Any, level: int, *, vectorize: bool) -> None:
+    builder = _ll.create_pass_builder(_machine(), _options(level, vectorize=vectorize))
+    builder.getModulePassManager().run(module, builder)
+
+
+def _run(module: Any, *passes: str) -> None:
+    builder = _ll.create_pass_builder(_machine(), _options(2, vectorize=False))
+    manager = _ll.create_new_module_pass_manager()
+    for one in passes:
+        getattr(manager, f"add_{one}_pass")()
+    manager.run(module, builder)
+
+
+def _options(level: int, *, vectorize: bool) -> Any:
+    options = _ll.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = vectorize
+    options.slp_vectorization = False
+    return options
+
+
+def _machine() -> Any:
+    cpu = _host.get("cpu") or _ll.get_host_cpu_name()
+    features = _host.get("features") or _ll.get_host_cpu_features().flatten()
+    if (cpu, features) not in _machines:
+        _ll.initialize_native_target()
+        _ll.initialize_native_asmprinter()
+        target = _ll.Target.from_triple(_ll.get_process_triple())
+        machine = target.create_target_machine(
+            cpu=cpu, features=features, opt=3, jit=True, reloc="default", codemodel="jitdefault"
+        )
+        _machines[cpu, features] = machine
+    return _machines[cpu, features]

@@ -1,0 +1,408 @@
+"""From a kernel to its derivative: each arrow of the data flow is one call here, and each stage's result prints."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from irad import llvm
+from irad.analysis.activity import Activity, Wanted, activity
+from irad.analysis.errors import success
+from irad.analysis.flow import Flow, flow
+from irad.analysis.kinds import Kinds, kinds
+from irad.analysis.memory import Memory, memory
+from irad.analysis.needs import Needs, needs
+from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.reversal import Reversal, reversal
+from irad.analysis.speculation import speculated
+from irad.canonical import Canonical, canonical, single_return
+from irad.emit import augment, entry, forward, reverse
+from irad.emit.body import Subject
+from irad.emit.module import assemble
+from irad.emit.runtime import concretize
+from irad.errors import IradError, Place, Unsupported
+from irad.frontend import abi
+from irad.frontend.lower import Lowered, lower
+from irad.ir.check import check
+from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value
+from irad.ir.read import read
+from irad.ir.types import DOUBLE, PTR, SINGLE, Float
+from irad.ir.write import write
+from irad.plan import Plan, plan
+
+ADJOINT_FLAGS = ("reassoc", "nsz", "contract")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: the derivative of `dispatcher` for argument types `argtypes` (Numba types).
+
+    mode: "forward", "reverse" (primal and reverse in one call) or "split" (augmented call and pullback).
+    activity, per argument: "const", "active" (floats, and tuples of them; reverse), "duplicated".
+    aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
+    """
+
+    dispatcher: Any
+    argtypes: tuple[Any, ...]
+    mode: str
+    activity: tuple[str, ...]
+    aliased: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Key:
+    """A derivative that one function of the module owes: which arguments are active, which have a shadow."""
+
+    function: str
+    active: tuple[int, ...]
+    shadowed: tuple[int, ...]
+
+
+@dataclass
+class Analysed:
+    """One function with all facts about it, in the order in which they are found."""
+
+    key: Key
+    name: str
+    function: Function
+    flow: Flow
+    objects: Objects
+    kinds: Kinds
+    activity: Activity
+    reversal: Reversal
+    canonical: Canonical
+    memory: Memory
+    needs: Needs | None
+    plan: Plan | None
+    guarded: frozenset[Instruction]
+    wanted: Wanted
+    callees: dict[Call, Key] = field(default_factory=dict[Call, Key])
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(
+            self.name,
+            self.canonical,
+            self.objects,
+            self.kinds,
+            self.activity,
+            self.memory,
+            self.guarded,
+            self.wanted,
+            self.plan,
+        )
+
+
+class Derivation:
+    """All stages for one request."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
+        self.text = llvm.normalize(self.lowered.text, self.lowered.name)
+        self.result_type = self.lowered.signature.return_type
+        names = _parameter_names(self.lowered, len(request.argtypes))
+        self.leaves = tuple(abi.leaves(t, n) for t, n in zip(self.lowered.signature.args, names, strict=True))
+        self.result = abi.leaves(self.result_type, "return")
+        self.functions: dict[Key, Analysed] = {}
+        self.analyse_all()
+
+    # --- analysis ---
+
+    @property
+    def mode(self) -> str:
+        return self.request.mode
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        return frozenset(n for n, f in read(self.text).functions.items() if not f.is_declaration)
+
+    @cached_property
+    def root(self) -> Key:
+        """The derivative that the entry calls."""
+        active: list[int] = []
+        shadowed: list[int] = []
+        if any(leaf.role == "float" or entry.is_float_array(leaf) for leaf in self.result):
+            shadowed.append(0)
+        for position, (leaf, what) in enumerate(self.flat(), 2):
+            if what != "const" and leaf.role == "float":
+                active.append(position)
+            if what == "duplicated" and entry.is_float_array(leaf):
+                shadowed.append(position)
+        return Key(self.lowered.name, tuple(active), tuple(shadowed))
+
+    def flat(self) -> list[tuple[abi.Leaf, str]]:
+        return [(leaf, what) for group, what in zip(self.leaves, self.request.activity, strict=True) for leaf in group]
+
+    def analyse_all(self) -> None:
+        """The root, and every derivative that it needs of other functions."""
+        todo = [self.root]
+        while todo:
+            key = todo.pop()
+            if key not in self.functions:
+                self.functions[key] = analysed = self.analyse(key)
+                todo.extend(analysed.callees.values())
+
+    def analyse(self, key: Key) -> Analysed:
+        try:
+            return self._analyse(key)
+        except IradError as error:
+            raise error.at(self.place_of(error)) from None
+
+    def _analyse(self, key: Key) -> Analysed:
+        module = read(self.text)
+        function = module.functions[key.function]
+        is_root = key == self.root
+        backward = self.mode != "forward"
+        single_return(function)
+        graph = success(function)
+        facts = flow(function, graph)
+        pointers = objects(function, self.apart(function, is_root))
+        held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
+        wanted = self.wanted(function, key)
+        active = activity(function, facts, pointers, held, wanted, self.defined)
+        stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
+        stable = memory(function, facts, pointers, split=self.mode == "split" or not is_root, freed=stack)
+        back = reversal(facts, active, pointers) if backward else Reversal({}, [])
+        guarded = speculated(facts, active)
+        canon = canonical(function, module, facts, pointers, active, back)
+        if not is_root and len(canon.shadow_arguments) > len(key.shadowed):
+            raise Unsupported(
+                "a function that is not inlined mixes constant and active arrays",
+                hint="mark it inline='always', or pass all its arrays as active",
+            )
+        stable = _with_shadows(stable, canon)
+        needed = needs(canon, pointers, held, active) if backward else None
+        planned = plan(canon, stable, needed) if needed is not None else None
+        name = f"irad.{_short(key.function)}.{len(self.functions)}"
+        result = Analysed(
+            key, name, function, canon.flow, pointers, held, active, back, canon, stable, needed, planned, guarded, wanted
+        )
+        for call in active.calls:
+            result.callees[call] = _callee(call, canon, active)
+        return result
+
+    def apart(self, function: Function, is_root: bool) -> list[Argument]:
+        """Pointer arguments that overlap no other memory."""
+        if not is_root:
+            return [a for a in function.arguments if any(w.startswith("noalias") for w in a.attributes)]
+        roles = ["data", "data", *(leaf.role for leaf, _ in self.flat())]
+        promised = ("opaque",) if self.request.aliased else ("opaque", "data")
+        return [
+            a
+            for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
+            if a.type == PTR and (i < 2 or role in promised)
+        ]
+
+    def float_arrays(self, function: Function) -> dict[Argument, Float]:
+        found: dict[Argument, Float] = {}
+        for argument, (leaf, _) in zip(function.arguments[2:], self.flat(), strict=True):
+            if entry.is_float_array(leaf):
+                found[argument] = DOUBLE if leaf.itemsize == 8 else SINGLE
+        return found
+
+    def wanted(self, function: Function, key: Key) -> Wanted:
+        shadowed = frozenset(function.arguments[i] for i in key.shadowed)
+        return Wanted(frozenset(function.arguments[i] for i in key.active), shadowed, shadowed)
+
+    def place_of(self, error: IradError) -> Place | None:
+        return error.place or _place_of_kernel(self.lowered)
+
+    # --- emission ---
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return () if self.request.strict else ADJOINT_FLAGS
+
+    @cached_property
+    def interface(self) -> entry.Interface:
+        return entry.Interface(
+            self.leaves, self.request.activity, self.result, abi.struct_type(self.result_type), self.checks()
+        )
+
+    def checks(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of arrays of which one is written: results depend on whether they overlap."""
+        if self.request.aliased:
+            return ()
+        root = self.functions[self.root]
+        data = [i for i, (leaf, _) in enumerate(self.flat()) if leaf.role == "data"]
+        written = {
+            i for i in data if root.memory.writes.get(Object("argument", root.function.arguments[i + 2]))
+        }
+        return tuple((i, j) for i in data for j in data if i < j and (i in written or j in written))
+
+    @cached_property
+    def symbol(self) -> str:
+        """A name for the entries that no other derivative has: two caches may meet in one process."""
+        content = repr((self.text, self.request.mode, self.request.activity, self.request.aliased, self.flags))
+        return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
+
+    @cached_property
+    def entries(self) -> dict[str, str]:
+        """Symbols of the entry functions by their role."""
+        roles = ("augmented", "pullback", "release") if self.mode == "split" else (self.mode,)
+        return {role: f"{self.symbol}.{role}" for role in roles}
+
+    def module(self, *, concrete: bool) -> Module:
+        """The derivative as a module, with or without a run time."""
+        adjoints: set[Float] = set()
+        functions: list[Function] = []
+        for analysed in self.functions.values():
+            if self.mode == "forward":
+                names = {call: f"{self.functions[k].name}.tangent" for call, k in analysed.callees.items()}
+                functions.append(forward.tangent(analysed.subject, f"{analysed.name}.tangent", names, self.flags))
+            else:
+                children = {call: self.child(k) for call, k in analysed.callees.items()}
+                functions.append(augment.augmented(analysed.subject, f"{analysed.name}.augmented", children))
+                back, used = reverse.reverse(analysed.subject, f"{analysed.name}.reverse", children, self.flags)
+                functions.append(back)
+                adjoints |= used
+        outermost = self.outermost(concrete=concrete)
+        inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent")}
+        for function in functions:
+            if function.name in inlined and self.root not in self.functions[self.root].callees.values():
+                function.attributes = ("alwaysinline",)
+        errors, _ = abi.memory_error_globals()
+        module = assemble(read(self.text), [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
+        if concrete:
+            concretize(module, {f.name: heap for f, heap in outermost})
+            module = assemble(read(self.text), module.functions.values(), (), errors)
+            module.functions.pop("irad_alloc", None)
+        else:
+            _drop_frees(module)
+        check(module)
+        return module
+
+    def child(self, key: Key) -> augment.Child:
+        analysed = self.functions[key]
+        assert analysed.plan is not None
+        return augment.Child(f"{analysed.name}.augmented", f"{analysed.name}.reverse", analysed.plan.frame_size)
+
+    def outermost(self, *, concrete: bool) -> list[tuple[Function, Value]]:
+        root = self.functions[self.root]
+        subject, interface, names = root.subject, self.interface, self.entries
+        if self.mode == "forward":
+            return [entry.forward(names["forward"], interface, subject, f"{root.name}.tangent", concrete=concrete)]
+        ahead, back = f"{root.name}.augmented", f"{root.name}.reverse"
+        if self.mode == "reverse":
+            return [entry.reverse(names["reverse"], interface, subject, ahead, back, concrete=concrete)]
+        return [
+            entry.split_augmented(names["augmented"], interface, subject, ahead, concrete=concrete),
+            entry.split_pullback(names["pullback"], interface, subject, back, concrete=concrete),
+            entry.split_release(names["release"], concrete=concrete),
+        ]
+
+
+def _drop_frees(module: Module) -> None:
+    """Without a run time nothing is freed: a derivative of this code may read the memory again."""
+    for function in module.functions.values():
+        for block in function.blocks:
+            block.body = [i for i in block.body if not (isinstance(i, Call) and i.callee_name == "irad_free")]
+    module.functions.pop("irad_free", None)
+
+
+def _with_shadows(stable: Memory, canon: Canonical) -> Memory:
+    """A shadow pointer that was loaded is as stable as the pointer it is the shadow of."""
+    more = {
+        shadow: stable.overwritten[original]
+        for original, shadow in canon.shadow.items()
+        if isinstance(original, Load) and isinstance(shadow, Load) and original in stable.overwritten
+    }
+    return replace(stable, overwritten={**stable.overwritten, **more})
+
+
+def _callee(call: Call, canon: Canonical, active: Activity) -> Key:
+    return Key(
+        call.callee_name,
+        tuple(i for i, v in enumerate(call.operands) if v in active.values),
+        tuple(i for i, v in enumerate(call.operands) if v in canon.shadow),
+    )
+
+
+def _all_objects(function: Function, pointers: Objects) -> set[Object]:
+    return pointers.all | {o for i in function.instructions for v in i.operands for o in pointers.pointed(v)}
+
+
+def _short(symbol: str) -> str:
+    """A readable part of a mangled symbol."""
+    return "".join(c if c.isalnum() else "_" for c in symbol)[:40]
+
+
+def _parameter_names(lowered: Lowered, count: int) -> Sequence[str]:
+    names: Iterable[str] = lowered.dispatcher.py_func.__code__.co_varnames[:count]
+    found = list(names)
+    return found + [f"argument{i}" for i in range(len(found), count)]
+
+
+def _place_of_kernel(lowered: Lowered) -> Place | None:
+    code = lowered.dispatcher.py_func.__code__
+    return Place(code.co_filename, code.co_firstlineno)
+
+
+# --- the derivative -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Derivative:
+    """The compiled derivative of a request.
+
+    entries: symbols of the entry functions by role; signature: the primal's Numba signature.
+    """
+
+    derivation: Derivation
+
+    @property
+    def entries(self) -> dict[str, str]:
+        return self.derivation.entries
+
+    @property
+    def signature(self) -> Any:
+        return self.derivation.lowered.signature
+
+    @cached_property
+    def abstract(self) -> str:
+        """LLVM text to be differentiated again."""
+        return write(self.derivation.module(concrete=False))
+
+    @cached_property
+    def concrete(self) -> str:
+        """Optimised LLVM text, to be linked into Numba's."""
+        return llvm.optimize(self.emitted, list(self.entries.values()))
+
+    @cached_property
+    def emitted(self) -> str:
+        """LLVM text as irad writes it."""
+        return write(self.derivation.module(concrete=True))
+
+
+def derive(request: Request) -> Derivative:
+    """The derivative that `request` asks for.
+
+    Raises
+    ------
+    IradError: the kernel uses what cannot be differentiated, naming the line.
+    """
+    return Derivative(Derivation(request))
+
+
+STAGES = ("lowered", "normalized", "kinds", "activity", "memory", "needs", "plan", "emitted", "optimized", "asm")
+
+
+def dump(kernel: Any, argtypes: tuple[Any, ...], stage: str, mode: str, activity: tuple[str, ...]) -> str:
+    """One stage as text; stages are those of `STAGES`, `activity` as in `Request`."""
+    if stage == "lowered":
+        return lower(kernel, argtypes).text
+    derivative = derive(Request(kernel, argtypes, mode, activity))
+    derivation = derivative.derivation
+    if stage == "normalized":
+        return derivation.text
+    if stage in ("kinds", "activity", "memory", "needs", "plan"):
+        parts = [f"{a.key.function}\n{getattr(a, stage)}" for a in derivation.functions.values()]
+        return "\n\n".join(parts) + "\n"
+    if stage == "emitted":
+        return derivative.emitted
+    return derivative.concrete if stage == "optimized" else llvm.assembly(derivative.concrete)

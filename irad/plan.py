@@ -1,0 +1,393 @@
+"""Decide, for every value that the reverse needs: keep, recompute or save (design D6); emit obeys.
+
+The saved set is a minimum cut. The graph has an edge from each value to the values computed from it; needed values are
+the sinks; the sources are values that cannot be recomputed. Cutting a value costs the bytes it takes on the tape times
+how often it runs; recomputing costs too (its price, in the same unit), or the cut would recompute everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from irad.analysis.flow import Flow, Loop
+from irad.analysis.memory import Memory
+from irad.analysis.needs import Needs
+from irad.canonical import Canonical
+from irad.cut import Network
+from irad.ir.model import (
+    Alloca,
+    Argument,
+    Binary,
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    ExtractElement,
+    ExtractValue,
+    Gep,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Shuffle,
+    Switch,
+    Unary,
+    Value,
+)
+from irad.ir.types import I1, I8, I64, PTR, Int, Type, size_of
+from irad.rules import calls, scalar
+
+
+class How(Enum):
+    """The answer to a need."""
+
+    COUNTER = "counter"  # the reverse loop's own counter
+    INDUCTION = "induction"  # start and step times the counter
+    RECOMPUTE = "recompute"
+    SAVE = "save"
+    FRAME = "frame"  # an address in the frame: the shadow of a stack slot
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Tape memory of one entry into `loop`: arrays indexed by iteration, one per member.
+
+    `growing`: the trip count is not known on entry, so records are appended and the buffer moves when it is full.
+    `pointer` and `counts` are where the buffer's address, and the trip counts of the loops inside, are kept.
+    """
+
+    loop: Loop
+    growing: bool
+    members: list[Place] = field(default_factory=list["Place"])
+    pointer: Place | None = None
+    counts: dict[Loop, Place] = field(default_factory=dict[Loop, "Place"])
+
+    @property
+    def record(self) -> int:
+        """Bytes of a record of a growing buffer."""
+        return sum(_aligned(size_of(m.type), 8) for m in self.members)
+
+
+@dataclass(eq=False)
+class Place:
+    """Where a saved value lies: at `offset` in the frame (`buffer` is None), at `offset` in a growing buffer's record,
+    or in its own array of a sized buffer, indexed by the iterations of `loops` (outermost first)."""
+
+    type: Type
+    buffer: Buffer | None
+    offset: int = 0
+    loops: list[Loop] = field(default_factory=list[Loop])
+
+
+@dataclass
+class Plan:
+    """What is done about every value the reverse reads. `frame_size` is in bytes."""
+
+    how: dict[Value, How] = field(default_factory=dict[Value, How])
+    place: dict[Value, Place] = field(default_factory=dict[Value, Place])
+    because: dict[Value, str] = field(default_factory=dict[Value, str])
+    buffers: dict[Loop, list[Buffer]] = field(default_factory=dict[Loop, list[Buffer]])
+    frame_size: int = 0
+
+    def __str__(self) -> str:
+        lines = [f"frame of {self.frame_size} bytes"]
+        for value, how in self.how.items():
+            assert isinstance(value, (Argument, Instruction))
+            place = self.place.get(value)
+            where = f" in {_where(place)}" if place else ""
+            lines.append(f"%{value.name}: {how.value}{where}: {self.because.get(value, '')}")
+        for buffers in self.buffers.values():
+            for buffer in buffers:
+                kind = "growing" if buffer.growing else "sized on entry"
+                lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
+        return "\n".join(lines)
+
+
+def _where(place: Place) -> str:
+    if place.buffer is None:
+        return f"the frame at {place.offset}"
+    return f"the tape of {place.buffer.loop}"
+
+
+def plan(canonical: Canonical, memory: Memory, needs: Needs) -> Plan:
+    """Keep, recompute or save for everything in `needs`, and where what is saved lies."""
+    decider = _Decider(canonical, memory, needs)
+    saved = decider.cut()
+    result = Plan()
+    decider.settle(saved, result)
+    _Layout(canonical, result).run([v for v, how in result.how.items() if how is How.SAVE])
+    return result
+
+
+PURE = (Binary, Cast, Compare, Select, Gep, ExtractValue, InsertValue, ExtractElement, InsertElement, Shuffle)
+FREE = {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor"}
+OFTEN = 100  # how many times a loop is taken to run, for weighing
+
+
+class _Decider:
+    def __init__(self, canonical: Canonical, memory: Memory, needs: Needs) -> None:
+        self.canonical, self.memory, self.needs = canonical, memory, needs
+        self.flow = canonical.flow
+        self.counters = {c.counter: loop for loop, c in canonical.counted.items()}
+
+    # --- what can be done with a value ---
+
+    def at_top(self, value: Value) -> bool:
+        """Values outside all loops: kept in the frame, which LLVM turns into registers where both halves are inlined."""
+        return isinstance(value, Argument) or self.flow.loop_of.get(self.block(value)) is None
+
+    def block(self, value: Value) -> Block:
+        assert isinstance(value, Instruction)
+        return self.flow.block_of[value]
+
+    def operands(self, value: Value) -> list[Value]:
+        """What recomputing `value` reads."""
+        assert isinstance(value, Instruction)
+        induction = self.canonical.inductions.get(value) if isinstance(value, Phi) else None
+        if induction is not None:
+            return [v for v in (induction.start, induction.step) if isinstance(v, (Argument, Instruction))]
+        return [v for v in value.operands if isinstance(v, (Argument, Instruction))]
+
+    def is_hard(self, value: Value) -> bool:
+        """Whether `value` cannot be computed again."""
+        match value:
+            case Phi():
+                return value not in self.canonical.inductions
+            case Load():
+                return not self.memory.is_stable(value) or bool(value.atomic) or "volatile" in value.flags
+            case Call():
+                return not calls.is_pure(value.callee_name)
+            case Unary(op=op):
+                return op != "fneg"  # freezing twice may give two values
+            case _:
+                return not isinstance(value, PURE)
+
+    def price(self, value: Value) -> int:
+        match value:
+            case Phi() | Gep() | Compare() | Cast() | Select():
+                return 0
+            case Binary(op=op) if op in FREE:
+                return 0
+            case Load():
+                return 2
+            case _:
+                assert isinstance(value, Instruction)
+                rule = scalar.rule_of(value)
+                return rule.price if rule else 1
+
+    def frequency(self, value: Value) -> int:
+        return OFTEN ** min(len(self.flow.chain(self.block(value))), 4)
+
+    # --- the cut ---
+
+    def closure(self) -> list[Value]:
+        """Needed values and everything they could be recomputed from, up to what is kept or cannot be recomputed."""
+        seen = dict.fromkeys(v for v in self.needs.of if not self.is_given(v))
+        stack = list(seen)
+        while stack:
+            value = stack.pop()
+            if self.is_hard(value):
+                continue
+            for operand in self.operands(value):
+                if operand not in seen and not self.is_given(operand):
+                    seen[operand] = None
+                    stack.append(operand)
+        return list(seen)
+
+    def is_given(self, value: Value) -> bool:
+        return value in self.counters or self.at_top(value)
+
+    def cut(self) -> set[Value]:
+        values = self.closure()
+        index = {v: 2 * n + 2 for n, v in enumerate(values)}
+        network = Network(2 * len(values) + 2)
+        source, sink = 0, 1
+        for value, node in index.items():
+            assert isinstance(value, Instruction)
+            weight = (1 if value.type == I1 else size_of(value.type)) * self.frequency(value)
+            network.edge(node, node + 1, weight)
+            if self.is_hard(value):
+                network.edge(source, node, Network.INFINITE)
+            else:
+                for operand in self.operands(value):
+                    if operand in index:
+                        network.edge(index[operand] + 1, node, Network.INFINITE)
+                if price := self.price(value):
+                    network.edge(source, node, price * self.frequency(value))
+            if value in self.needs.of:
+                network.edge(node + 1, sink, Network.INFINITE)
+        near = network.source_side(source, sink)
+        return {v for v, node in index.items() if node in near and node + 1 not in near}
+
+    def settle(self, saved: set[Value], result: Plan) -> None:
+        """Walk from the needs to what was saved or kept, and note each value on the way."""
+        stack = list(self.needs.of)
+        while stack:
+            value = stack.pop()
+            if value in result.how:
+                continue
+            how, why = self.answer(value, saved)
+            result.how[value], result.because[value] = how, why
+            if how in (How.RECOMPUTE, How.INDUCTION):
+                stack.extend(self.operands(value))
+
+    def answer(self, value: Value, saved: set[Value]) -> tuple[How, str]:
+        if value in self.counters:
+            return How.COUNTER, f"counts {self.counters[value]}"
+        if isinstance(value, Alloca):
+            return How.FRAME, "shadow of a stack slot"
+        if self.at_top(value):
+            return How.SAVE, "computed once, outside all loops"
+        if value in saved:
+            if isinstance(value, Load) and not self.memory.is_stable(value):
+                return How.SAVE, self.memory.because(value)
+            if self.is_hard(value):
+                return How.SAVE, "cannot be computed again"
+            return How.SAVE, f"cheaper than computing it again (price {self.price(value)})"
+        assert not self.is_hard(value), "the cut separates every hard value from the needs"
+        if isinstance(value, Phi):
+            return How.INDUCTION, "start + counter * step"
+        return How.RECOMPUTE, self._recompute_reason(value)
+
+    def _recompute_reason(self, value: Value) -> str:
+        if isinstance(value, Load):
+            return self.memory.because(value)
+        return f"price {self.price(value)}, less than its bytes on the tape"
+
+
+# --- layout ---------------------------------------------------------------------------------------------------------
+
+
+class _Layout:
+    """Gives every saved value its place."""
+
+    def __init__(self, canonical: Canonical, result: Plan) -> None:
+        self.canonical, self.flow, self.result = canonical, canonical.flow, result
+        self.buffers: dict[tuple[Loop, bool], Buffer] = {}
+
+    def run(self, saved: Iterable[Value]) -> None:
+        for value, how in self.result.how.items():
+            if how is How.FRAME:
+                assert isinstance(value, Alloca)
+                self.result.place[value] = self.in_frame(value.allocated)
+        for value in saved:
+            loops = [] if isinstance(value, Argument) else self.flow.chain(self.flow.block_of[_inst(value)])
+            self.result.place[value] = self.place(_stored(_type(value)), loops)
+        self.result.frame_size = _aligned(self.result.frame_size, 16)
+
+    def in_frame(self, type: Type) -> Place:
+        size = size_of(type)
+        offset = _aligned(self.result.frame_size, 16 if size > 8 else 8)
+        self.result.frame_size = offset + size
+        return Place(type, None, offset)
+
+    def place(self, type: Type, loops: list[Loop]) -> Place:
+        """Room for one value per iteration of `loops`."""
+        if not loops:
+            return self.in_frame(type)
+        for n, owner in enumerate(loops):
+            if all(hoistable(loop, owner, self.canonical) for loop in loops[n:]):
+                return self.member(self.buffer(owner, growing=False), type, loops[n:])
+        return self.member(self.buffer(loops[-1], growing=True), type, loops[-1:])
+
+    def buffer(self, loop: Loop, *, growing: bool) -> Buffer:
+        key = loop, growing
+        if key not in self.buffers:
+            around = loop.parent.chain if loop.parent else []
+            buffer = self.buffers[key] = Buffer(loop, growing)
+            self.result.buffers.setdefault(loop, []).append(buffer)
+            buffer.pointer = self.place(PTR, around)
+        return self.buffers[key]
+
+    def member(self, buffer: Buffer, type: Type, loops: list[Loop]) -> Place:
+        place = Place(type, buffer, buffer.record, loops)
+        buffer.members.append(place)
+        if not buffer.growing:
+            around = buffer.loop.parent.chain if buffer.loop.parent else []
+            for loop in loops:
+                if loop not in buffer.counts:
+                    buffer.counts[loop] = self.place(I64, around)
+        return place
+
+
+def _inst(value: Value) -> Instruction:
+    assert isinstance(value, Instruction)
+    return value
+
+
+def _type(value: Value) -> Type:
+    return value.type
+
+
+def _stored(type: Type) -> Type:
+    """How a value lies on the tape: an i1 takes a byte."""
+    return I8 if isinstance(type, Int) and type.bits < 8 else type
+
+
+def _aligned(size: int, to: int) -> int:
+    return (size + to - 1) // to * to
+
+
+def hoistable(loop: Loop, owner: Loop, canonical: Canonical) -> bool:
+    """Whether the trip count of `loop` can be computed in the preheader of `owner`, a loop around it or itself."""
+    counted = canonical.counted.get(loop)
+    if counted is None or counted.last is None:
+        return False
+    if loop is owner:
+        return True
+    flow = canonical.flow
+    parts = [counted.last, *(c for c, _ in guards(loop, owner, flow) or [])]
+    return guards(loop, owner, flow) is not None and all(computable_before(p, owner, flow) for p in parts)
+
+
+def guards(loop: Loop, owner: Loop, flow: Flow) -> list[tuple[Value, bool]] | None:
+    """The conditions inside `owner` under which `loop` is entered, with the outcome each must have; None where they
+    cannot be told. Without them a trip count computed early could be garbage."""
+    found: list[tuple[Value, bool]] = []
+    block = loop.preheader
+    while block is not owner.preheader:
+        above = flow.idom[block]
+        if not flow.dominates(block, _latch_around(block, owner, flow)):
+            match above.end:
+                case Branch(operands=[condition], targets=[if_true, if_false]) if if_true is not if_false:
+                    if flow.graph.predecessors[block] != [above]:
+                        return None
+                    found.append((condition, if_true is block))
+                case Switch():
+                    return None
+                case _:
+                    pass
+        block = above
+    return found
+
+
+def _latch_around(block: Block, owner: Loop, flow: Flow) -> Block:
+    """The latch of the innermost loop around `block`, at most `owner`."""
+    loop = flow.loop_of[block]
+    return loop.latch if loop is not None else owner.latch
+
+
+def computable_before(value: Value, owner: Loop, flow: Flow, depth: int = 0) -> bool:
+    """Whether `value` depends, by cheap operations that cannot trap, only on what is known before `owner`."""
+    if not flow.inside(value, owner):
+        return True
+    if depth > 8:
+        return False
+    match value:
+        case Binary(op=op) if op in FREE:
+            pass
+        case Binary(op="udiv", operands=[_, Constant(literal=int(divisor))]) if divisor != 0:
+            pass
+        case Cast() | Compare() | Select():
+            pass
+        case Call() if value.callee_name.startswith(("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")):
+            pass
+        case _:
+            return False
+    return all(computable_before(v, owner, flow, depth + 1) for v in value.operands)

@@ -1,0 +1,326 @@
+"""LLVM text that Numba wrote, rewritten before and between LLVM's passes. Text in, text out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+# --- Numba's runtime ------------------------------------------------------------------------------------------------
+
+CONTAINERS = "irad.containers"
+"""Named metadata of a module whose arguments hold arrays in memory (jitclass, lists): references must be counted."""
+
+_REFERENCES = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor"}
+_ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
+_EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts
+_PLAIN = _REFERENCES | _ALLOCATORS | _EXCEPTIONS | {"NRT_MemInfo_data_fast", "nrt_atomic_add", "nrt_atomic_sub"}
+_RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
+
+ALLOCATE = (
+    "declare noalias ptr @irad_alloc(i64, i32 allocalign) nounwind willreturn "
+    'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
+    "memory(inaccessiblemem: readwrite)\n"
+)
+DATA_IS_MEMINFO = (
+    "define linkonce_odr ptr @NRT_MemInfo_data_fast(ptr %meminfo) alwaysinline {\n  ret ptr %meminfo\n}\n"
+)
+
+
+def strip_runtime(text: str) -> str | None:
+    """`text` without reference counting, its arrays from `@irad_alloc`; None when it needs more of Numba's runtime.
+
+    `NRT_MemInfo_data_fast` stays as a declaration: see `only_fresh_data`.
+    """
+    used = set(_RUNTIME.findall(text))
+    if not used:
+        return text
+    if used - _PLAIN or f"!{CONTAINERS} =" in text:
+        return None
+    text = re.sub(r"^ +(?:tail )?call void @NRT_(?:incref|decref)\(.*\n", "", text, flags=re.MULTILINE)
+    for name in used - _EXCEPTIONS:
+        text = _without_function(text, name)
+    if used & _ALLOCATORS:
+        text = re.sub(r"@(?:NRT_MemInfo_alloc_aligned|NRT_MemInfo_alloc_safe_aligned)\b", "@irad_alloc", text)
+        text += "\n" + ALLOCATE
+    if "@NRT_MemInfo_data_fast(" in text:
+        text += "\ndeclare ptr @NRT_MemInfo_data_fast(ptr) nounwind willreturn memory(none)\n"
+    return text
+
+
+def _without_function(text: str, name: str) -> str:
+    text = re.sub(rf"^define [^\n]*@{name}\([^\n]*\{{\n.*?\n\}}\n", "", text, count=1, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(rf"^declare [^\n]*@{name}\([^\n]*\n", "", text, count=1, flags=re.MULTILINE)
+
+
+_DATA = re.compile(r"@NRT_MemInfo_data_fast\(ptr [^%\n]*(%[^\s,)]+|\w+)\)")
+_DEFINED = re.compile(r"^  (%[^\s=]+) = (.*)$", re.MULTILINE)
+_NOWHERE = {"null", "undef", "poison"}
+
+
+def only_fresh_data(text: str) -> bool:
+    """Whether the data pointer is only ever asked of arrays that the program has made itself (`@irad_alloc`).
+
+    Only then may an array's meminfo be its data pointer. Meminfos of the caller's objects keep Numba's layout.
+    """
+    for _, body in _definitions(text):
+        asked = _DATA.findall(body)
+        if asked:
+            defined = dict(_DEFINED.findall(body))
+            if not all(_fresh(value, defined, set()) for value in asked):
+                return False
+    return True
+
+
+def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
+    if value in _NOWHERE or value in seen:
+        return True
+    seen.add(value)
+    made = defined.get(value, "")
+    if made.startswith("phi ptr"):
+        return all(_fresh(v, defined, seen) for v in re.findall(r"\[ (\S+), %", made))
+    if made.startswith("select"):
+        return all(_fresh(v, defined, seen) for v in re.findall(r"ptr ([^\s,]+)", made))
+    return "call" in made and "@irad_alloc(" in made
+
+
+# --- inlining -------------------------------------------------------------------------------------------------------
+
+_LARGE, _LARGEST = 4_000, 60_000  # raw instructions: of a helper called more than once, of the kernel
+_NAME = re.compile(r'^define [^@\n]*@("[^"]+"|[^\s(]+)\(')
+_CALLEE = re.compile(r'\bcall [^@\n]*@("[^"]+"|[\w.$-]+)\(')
+
+
+@dataclass
+class _Size:
+    """A definition as the inliner sees it."""
+
+    own: int
+    callees: dict[str, int] = field(default_factory=dict[str, int])
+    fixed: bool = False  # noinline
+
+
+def to_inline(text: str, name: str) -> frozenset[str]:
+    """Definitions to inline everywhere: not recursive, not `noinline`, and not so large that the kernel explodes."""
+    sizes = {n: _size(body) for n, body in _definitions(text)}
+    closed = re.findall(r"^attributes (#\d+) = \{[^}]*\bnoinline\b", text, re.MULTILINE)
+    for n, body in _definitions(text):
+        head = body.split("\n", 1)[0]
+        sizes[n].fixed = "noinline" in head or any(re.search(rf"{group}\b", head) for group in closed)
+    plan = _Inlining(sizes, name)
+    plan.total(name)
+    return frozenset(plan.inlined)
+
+
+class _Inlining:
+    """Bottom-up sizes after inlining, and what was inlined to get them."""
+
+    def __init__(self, sizes: dict[str, _Size], name: str) -> None:
+        self.sizes = sizes
+        self.kernel = name
+        self.totals: dict[str, int] = {}
+        self.path: list[str] = []
+        self.kept: set[str] = {name}
+        self.inlined: set[str] = set()
+
+    def total(self, name: str) -> int:
+        """Instructions of `name` with its callees inlined."""
+        if name in self.path:
+            self.kept.add(name)  # recursive
+            return 0
+        if name not in self.totals:
+            self.path.append(name)
+            size = self.sizes[name]
+            self.totals[name] = size.own + sum(self._cost(c, n) for c, n in size.callees.items() if c in self.sizes)
+            self.path.pop()
+        return self.totals[name]
+
+    def _cost(self, callee: str, times: int) -> int:
+        total = self.total(callee)
+        if callee in self.kept or self.sizes[callee].fixed or total > (_LARGEST if times == 1 else _LARGE):
+            self.kept.add(callee)
+            self.inlined.discard(callee)
+            return 0
+        self.inlined.add(callee)
+        return total * times
+
+
+def _size(body: str) -> _Size:
+    size = _Size(own=body.count("\n  "))
+    for callee in _CALLEE.findall(body):
+        callee = callee.strip('"')
+        size.callees[callee] = size.callees.get(callee, 0) + 1
+    return size
+
+
+def _definitions(text: str) -> Iterator[tuple[str, str]]:
+    """Names and texts of the functions defined in a module."""
+    for body in re.split(r"^(?=define )", text, flags=re.MULTILINE)[1:]:
+        named = _NAME.match(body)
+        assert named, body[:80]
+        yield named[1].strip('"'), body[: body.index("\n}") + 2]
+
+
+# --- debug records --------------------------------------------------------------------------------------------------
+
+
+def without_debug_records(text: str) -> str:
+    """`text` without `#dbg_declare`, `#dbg_value` and the like: variables are not needed, lines are metadata."""
+    return re.sub(r"^ +#dbg_.*\n", "", text, flags=re.MULTILINE)
+
+
+# --- short constant loops -------------------------------------------------------------------------------------------
+
+_MOST_TRIPS, _MOST_INSTRUCTIONS = 32, 400
+_LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
+_TARGET = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
+_LATCH = re.compile(r"  br i1 (%\S+), label %(\S+), label %(\S+?)(?:,|$)")
+_COMPARE = r"^  {} = icmp (?:samesign )?(\w+) i\d+ (%\S+), (-?\d+)(?:,|$)"
+_STEP = r"^  {} = add (?:n[us]w )*i(\d+) (%\S+), (-?\d+)"
+_PHI = r"^  {} = phi i\d+ \[ (\S+), %(\S+) \], \[ (\S+), %(\S+) \]"
+
+
+@dataclass(eq=False)
+class _Block:
+    name: str
+    lines: list[int] = field(default_factory=list[int])
+    targets: list[str] = field(default_factory=list[str])
+
+
+def tag_short_loops(text: str) -> str | None:
+    """`text` with short innermost loops of a constant count marked to be unrolled; None when there are none.
+
+    Short means that the unrolled loop stays small: a few trips of a long body, or more of a short one.
+    """
+    lines = text.split("\n")
+    nodes = max((int(n) for n in re.findall(r"^!(\d+) = ", text, re.MULTILINE)), default=0) + 1
+    last = nodes
+    for at in _short_latches(lines, text):
+        line = re.sub(r", !llvm\.loop !\d+", "", lines[at])
+        lines[at] = f"{line}, !llvm.loop !{last}"
+        lines += [f"!{last} = distinct !{{!{last}, !{last + 1}}}", f'!{last + 1} = !{{!"llvm.loop.unroll.full"}}']
+        last += 2
+    return None if last == nodes else "\n".join(lines) + "\n"
+
+
+def _short_latches(lines: list[str], text: str) -> list[int]:
+    decided = set(re.findall(r'^(!\d+) = !\{!"llvm\.loop\.unroll\.(?:full|disable)', text, re.MULTILINE))
+    asked = {n for n, inside in re.findall(r"^(!\d+) = distinct !\{(.*)\}$", text, re.MULTILINE)
+             if decided & set(inside.split(", "))}  # fmt: skip
+    found: list[int] = []
+    for blocks in _graphs(lines):
+        for latch in blocks.values():
+            at = latch.lines[-1] if latch.lines else -1
+            ends = _LATCH.match(lines[at]) if at >= 0 else None
+            if ends is None or any(lines[at].endswith(f"!llvm.loop {n}") for n in asked):
+                continue
+            for header, continues in ((ends[2], True), (ends[3], False)):
+                body = _loop(blocks, header, latch.name)
+                if body and _short(lines, blocks, body, header, latch, ends[1], continues):
+                    found.append(at)
+    return found
+
+
+def _graphs(lines: list[str]) -> Iterator[dict[str, _Block]]:
+    """The blocks of each function, by name; the entry block's name is empty when LLVM does not print it."""
+    blocks: dict[str, _Block] | None = None
+    block = _Block("")
+    for at, line in enumerate(lines):
+        if line.startswith("define "):
+            block = _Block("")
+            blocks = {"": block}
+        elif line == "}":
+            if blocks is not None:
+                yield blocks
+            blocks = None
+        elif blocks is not None:
+            label = _LABEL.match(line)
+            if label:
+                block = blocks[label[1]] = _Block(label[1])
+            elif line.startswith("  ") and not line.startswith("    #dbg"):
+                block.lines.append(at)
+                block.targets += _TARGET.findall(line)
+
+
+def _loop(blocks: dict[str, _Block], header: str, latch: str) -> set[str]:
+    """The natural loop of the edge latch -> header; empty when there is none."""
+    if header not in blocks or not header:
+        return set()
+    sources: dict[str, list[str]] = {}
+    for block in blocks.values():
+        for target in block.targets:
+            sources.setdefault(target, []).append(block.name)
+    body, todo = {header, latch}, [latch] if latch != header else []
+    while todo:
+        for source in sources.get(todo.pop(), []):
+            if source not in body:
+                body.add(source)
+                todo.append(source)
+    return set() if next(iter(blocks)) in body else body
+
+
+def _short(
+    lines: list[str], blocks: dict[str, _Block], body: set[str], header: str, latch: _Block, test: str, continues: bool
+) -> bool:
+    if not _innermost(blocks, body, header):
+        return False
+    inside = [lines[at] for name in body for at in blocks[name].lines]
+    trips = _trips("\n".join(inside), test, latch.name, continues)
+    return trips is not None and trips * len(inside) <= _MOST_INSTRUCTIONS
+
+
+def _innermost(blocks: dict[str, _Block], body: set[str], header: str) -> bool:
+    """Whether `body` has no cycle but through its header."""
+    waiting = {b: {t for t in blocks[b].targets if t in body and t != header} for b in body}
+    while True:
+        done = {b for b, after in waiting.items() if not after & waiting.keys()}
+        if not done:
+            return not waiting
+        waiting = {b: after for b, after in waiting.items() if b not in done}
+
+
+def _trips(inside: str, test: str, latch: str, continues: bool) -> int | None:
+    """How often the loop runs, when that is a small constant."""
+    compare = re.search(_COMPARE.format(re.escape(test)), inside, re.MULTILINE)
+    if compare is None:
+        return None
+    predicate, tested, bound = compare[1], compare[2], int(compare[3])
+    for phi in re.finditer(_PHI.format(r"(%\S+)"), inside, re.MULTILINE):
+        counter, values = phi[1], {phi[3]: phi[2], phi[5]: phi[4]}
+        after = values.pop(latch, "")
+        step = re.search(_STEP.format(re.escape(after)), inside, re.MULTILINE) if after.startswith("%") else None
+        start = next(iter(values.values()), "")
+        if step is None or step[2] != counter or tested not in (counter, after) or not re.fullmatch(r"-?\d+", start):
+            continue
+        return _count(int(start), int(step[3]), int(step[1]), predicate, bound, tested == after, continues)
+    return None
+
+
+def _count(
+    start: int, step: int, bits: int, predicate: str, bound: int, after: bool, continues: bool
+) -> int | None:
+    value = start
+    for trip in range(1, _MOST_TRIPS + 1):
+        following = _signed(value + step, bits)
+        if _holds(predicate, following if after else value, bound, bits) != continues:
+            return trip
+        value = following
+    return None
+
+
+def _holds(predicate: str, left: int, right: int, bits: int) -> bool:
+    if predicate.startswith("u"):
+        left, right = left % (1 << bits), right % (1 << bits)
+    return {
+        "eq": left == right,
+        "ne": left != right,
+        "lt": left < right,
+        "le": left <= right,
+        "gt": left > right,
+        "ge": left >= right,
+    }[predicate[-2:]]
+
+
+def _signed(value: int, bits: int) -> int:
+    value %= 1 << bits
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,180 @@
+"""What calls do, by name: allocation, copies, functions without a derivative, and why the rest is refused."""
+
+from __future__ import annotations
+
+import re
+
+from irad.rules.scalar import rule_name
+
+ALLOCATORS = frozenset({"irad_alloc"})
+"""Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes this one."""
+
+_SIZES = ("i32", "i64")
+
+COPIES = frozenset(f"llvm.{name}.p0.p0.{size}" for name in ("memcpy", "memcpy.inline", "memmove") for size in _SIZES)
+"""(destination, source, bytes, volatile): bytes move, and with them the derivatives that they carry."""
+
+FILLS = frozenset(f"llvm.{name}.p0.{size}" for name in ("memset", "memset.inline") for size in _SIZES)
+"""(destination, byte, bytes, volatile): memory becomes constant."""
+
+# --- functions without a derivative ---------------------------------------------------------------------------------
+
+_INTEGER_INTRINSICS = frozenset(
+    {
+        *("smax", "smin", "umax", "umin", "abs", "scmp", "ucmp"),
+        *("cttz", "ctlz", "ctpop", "bswap", "bitreverse", "fshl", "fshr"),
+        *(f"{op}.with.overflow" for op in ("sadd", "uadd", "ssub", "usub", "smul", "umul")),
+        *(f"{op}.sat" for op in ("sadd", "uadd", "ssub", "usub", "sshl", "ushl", "fptosi", "fptoui")),
+        *("is.fpclass", "is.constant", "lround", "llround", "lrint", "llrint"),
+        *(f"vector.reduce.{op}" for op in ("add", "mul", "and", "or", "xor", "smax", "smin", "umax", "umin")),
+    }
+)
+
+_INTEGER_FUNCTIONS = frozenset(
+    {
+        *(name + f for name in ("lround", "llround", "lrint", "llrint", "ilogb") for f in ("", "f")),
+        *("abs", "labs", "llabs", "numba_fptoui", "numba_fptouif"),
+        *(f"numba_{op}" for op in ("sdiv", "srem", "udiv", "urem")),
+    }
+)
+
+_HINTS_TO_LLVM = frozenset(
+    {
+        *("assume", "expect", "expect.with.probability", "donothing", "sideeffect", "prefetch"),
+        *("lifetime.start", "lifetime.end", "invariant.start", "invariant.end"),
+        *("experimental.noalias.scope.decl", "dbg.declare", "dbg.value", "dbg.label", "dbg.assign"),
+        *("stacksave", "stackrestore", "trap", "ubsantrap", "debugtrap", "pseudoprobe", "var.annotation"),
+    }
+)
+
+_RUNTIME = frozenset(
+    {
+        # reference counts, and memory that Numba's runtime frees
+        *("NRT_incref", "NRT_decref", "NRT_Free", "NRT_MemInfo_call_dtor", "NRT_get_api"),
+        # exceptions
+        *("numba_unpickle", "numba_do_raise", "numba_runtime_build_excinfo_struct", "numba_fatal_error", "abort"),
+        *("PyErr_SetString", "PyErr_SetNone", "PyErr_SetObject", "PyErr_Format", "PyErr_Clear", "PyErr_Occurred"),
+        *("PyErr_WriteUnraisable", "Py_FatalError"),
+        # printing, but for the conversion of numbers: BOXES
+        *("printf", "puts", "putchar", "fflush", "PySys_FormatStdout", "PySys_WriteStdout", "PyObject_Str"),
+        *("PyUnicode_AsUTF8", "PyUnicode_FromString", "PyUnicode_FromStringAndSize", "PyUnicode_FromFormat"),
+        *("PyBool_FromLong", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyLong_FromSsize_t"),
+        *("Py_IncRef", "Py_DecRef", "numba_gil_ensure", "numba_gil_release", "numba_gdb_breakpoint"),
+        # threads
+        *("get_num_threads", "get_thread_id", "get_parallel_chunksize", "set_parallel_chunksize"),
+    }
+)
+
+BOXES = frozenset({"PyFloat_FromDouble", "PyComplex_FromDoubles", "NRT_adapt_ndarray_to_python_acqref", "PyTuple_Pack"})
+"""Functions that make Python objects of values, to print them or to put them into an exception. They are inactive in a
+program that never calls into Python (RUNS_PYTHON); otherwise the derivative would be lost in the object."""
+
+RUNS_PYTHON = re.compile(
+    r"PyObject_Call\w*|PyFloat_AsDouble|PyComplex_\w+AsDouble|PyNumber_\w+|NRT_adapt_\w+from_python"
+)
+"""Functions that run Python code, or bring a number back from a Python object."""
+
+
+def _bare(name: str) -> str:
+    """`llvm.sadd.sat.v4i32` -> `sadd.sat`; empty for what is not an intrinsic."""
+    if not name.startswith("llvm."):
+        return ""
+    return re.sub(r"(\.(v\d+)?[ifp]\d+)+$", "", name.removeprefix("llvm."))
+
+
+def is_inactive(name: str) -> bool:
+    """Whether the function neither takes part in any derivative nor writes memory of the kernel."""
+    bare = _bare(name)
+    return bare in _HINTS_TO_LLVM or name in _RUNTIME or is_integer(name)
+
+
+def is_integer(name: str) -> bool:
+    """Whether the function computes integers, and nothing else."""
+    return _bare(name) in _INTEGER_INTRINSICS or name in _INTEGER_FUNCTIONS
+
+
+def is_pure(name: str) -> bool:
+    """Whether the result depends on the arguments' values alone, so that the call may be made again."""
+    return rule_name(name) is not None or is_integer(name)
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+_REASONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"(numba_)?nextafterf?|nexttowardf?",
+        "nextafter (or np.spacing) steps through the floats, which has no useful derivative",
+        "pass the result in as a constant, or write x + constant",
+    ),
+    (
+        r"(numba_)?frexpf?|llvm\.frexp\..*",
+        "frexp splits a float into mantissa and exponent, which is not differentiated",
+        "use math.ldexp with an integer exponent that does not depend on the active value",
+    ),
+    (
+        r"modff?|llvm\.modf\..*",
+        "modf returns its second result through memory",
+        "write x - np.trunc(x) and np.trunc(x)",
+    ),
+    (
+        r"sincosf?|llvm\.sincos(pi)?\..*",
+        "sincos returns two results at once, which is not differentiated",
+        "write math.sin and math.cos",
+    ),
+    (
+        r"numba_cpowf?",
+        "a complex power with a variable exponent is not differentiated",
+        "write cmath.exp(p * cmath.log(z)), or an integer power as a product",
+    ),
+    (
+        r"numba_(get_(np|py|internal)_random_state|rnd_\w+)",
+        "random numbers are drawn inside the kernel",
+        "draw them before the call and pass them as an argument",
+    ),
+    (
+        r"numba_(xx\w+|xgesv|ez_\w+)|(cblas_)?[sdcz](gemm|gemv|dot|axpy|nrm2|getrf|getri|potrf|gesv)_?",
+        "a BLAS or LAPACK routine on active data is not differentiated",
+        "write the product as loops, or pass the result in as a constant",
+    ),
+    (
+        r"numba_parallel_for|do_scheduling_\w+|(de)?allocate_sched|get_sched_size",
+        "a parallel loop was compiled as such",
+        "compile the kernel with parallel=False",
+    ),
+    (
+        r"NRT_MemInfo_(new_varsize|varsize)\w*|numba_(list|dict|set)_\w+",
+        "lists, dictionaries and sets of active values are not differentiated",
+        "use an array",
+    ),
+    (
+        r"NRT_\w+",
+        "memory of this sort (an object with a destructor, a string) is not differentiated",
+        "use arrays and scalars",
+    ),
+    (
+        r"_?Py\w+",
+        "an active value is given to Python (objmode, print or an exception's argument)",
+        "keep active values out of Python code inside the kernel",
+    ),
+    (
+        r"llvm\.masked\..*|llvm\.vector\..*|llvm\.vp\..*",
+        "vectorised code on active values is not differentiated",
+        "do not vectorise before differentiating",
+    ),
+    (
+        r"llvm\.mem\w+\..*",
+        "this form of memory copy or fill is not known",
+        "report the kernel: this form is unexpected",
+    ),
+)
+
+
+def explain_missing(name: str) -> tuple[str, str]:
+    """Why the function `name` is refused, and what to write instead."""
+    for pattern, why, hint in _REASONS:
+        if re.fullmatch(pattern, name):
+            return why, hint
+    return (
+        f"no derivative is known for {name}",
+        "add a row to irad/rules/scalar.py, or to irad/rules/calls.py if its result cannot vary",
+    )

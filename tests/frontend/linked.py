@@ -1,0 +1,122 @@
+"""A normalised program as a function that Numba compiles into its callers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from irad.frontend import abi, target
+from irad.frontend.lower import Lowered
+from irad.ir.types import PTR
+from numba import njit, types
+from numba.core import cgutils, imputils
+from numba.core.datamodel import ArgPacker, default_manager
+from numba.core.runtime import rtsys
+from numba.extending import intrinsic
+
+RUN = "irad.test.run"
+
+# an array of Numba's runtime with its meminfo in front of the data, where `_owned` finds it again
+_ALLOCATOR = """
+declare noalias ptr @NRT_MemInfo_alloc_aligned(i64, i32)
+define ptr @irad_alloc(i64 %size, i32 %align) noinline {
+  %larger = add i64 %size, 64
+  %meminfo = call ptr @NRT_MemInfo_alloc_aligned(i64 %larger, i32 64)
+  %failed = icmp eq ptr %meminfo, null
+  br i1 %failed, label %none, label %some
+none:
+  ret ptr null
+some:
+  %field = getelementptr i8, ptr %meminfo, i64 24
+  %block = load ptr, ptr %field
+  store ptr %meminfo, ptr %block
+  %data = getelementptr i8, ptr %block, i64 64
+  ret ptr %data
+}
+"""
+
+
+def runnable(text: str, lowered: Lowered) -> str:
+    """`text` with an allocator, and an entry `RUN` that hands returned arrays over to the caller."""
+    if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
+        return text.replace(lowered.name, RUN)  # counts its references itself
+    text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)
+    return text + _entry(lowered)
+
+
+def _entry(lowered: Lowered) -> str:
+    signature = lowered.signature
+    kinds = [abi._converted(t) for t in ArgPacker(default_manager, signature.args).argument_types]
+    names = [f"%a{i}" for i in range(len(kinds))]
+    parameters = ", ".join(["ptr %ret", "ptr %exc", *(f"{k} {n}" for k, n in zip(kinds, names, strict=True))])
+    lines = [f"define i32 @{RUN}({parameters}) {{", f"  %status = call i32 @{lowered.name}({parameters})"]
+    lines += ["  %ok = icmp eq i32 %status, 0", "  br i1 %ok, label %own0, label %end"]
+    borrowed = [n for n, k in zip(names, kinds, strict=True) if k == PTR]
+    arrays = _meminfos(signature.return_type)
+    for i, offset in enumerate(arrays):
+        lines += _owned(i, offset, borrowed)
+    return "\n".join([*lines, f"own{len(arrays)}:", "  br label %end", "end:", "  ret i32 %status", "}", ""])
+
+
+def _meminfos(kind: Any) -> list[int]:
+    try:
+        return [leaf.offset for leaf in abi.leaves(kind) if leaf.path.endswith(".meminfo")]
+    except abi.Unsupported:
+        return []
+
+
+def _owned(i: int, offset: int, borrowed: list[str]) -> list[str]:
+    """One more reference to the array at `offset`: of an argument as it is, of our own by its real meminfo."""
+    lines = [f"own{i}:", f"  %at{i} = getelementptr i8, ptr %ret, i64 {offset}", f"  %m{i} = load ptr, ptr %at{i}"]
+    test = f"%t{i}.0"
+    lines.append(f"  {test} = icmp eq ptr %m{i}, null")
+    lines.append(f"  br i1 {test}, label %own{i + 1}, label %some{i}")
+    lines += [f"some{i}:", f"  %b{i}.0 = add i1 false, false"]
+    for j, argument in enumerate(borrowed):
+        lines += [f"  %e{i}.{j} = icmp eq ptr %m{i}, {argument}", f"  %b{i}.{j + 1} = or i1 %b{i}.{j}, %e{i}.{j}"]
+    lines += [
+        f"  br i1 %b{i}.{len(borrowed)}, label %count{i}, label %ours{i}",
+        f"ours{i}:",
+        f"  %block{i} = getelementptr i8, ptr %m{i}, i64 -64",
+        f"  %real{i} = load ptr, ptr %block{i}",
+        f"  store ptr %real{i}, ptr %at{i}",
+        f"  br label %count{i}",
+        f"count{i}:",
+        f"  %o{i} = phi ptr [ %m{i}, %some{i} ], [ %real{i}, %ours{i} ]",
+        f"  %old{i} = atomicrmw add ptr %o{i}, i64 1 monotonic",
+        f"  br label %own{i + 1}",
+    ]
+    return lines
+
+
+def linked(text: str, lowered: Lowered) -> Any:
+    """An njit function that runs `text`, the normalised form of `lowered`."""
+    return calling(target.link(runnable(text, lowered), RUN, libraries=(rtsys.library,)), RUN, lowered.signature)
+
+
+def calling(library: Any, symbol: str, signature: Any) -> Any:
+    """An njit function that calls `symbol` of `library`, with Numba's calling convention."""
+
+    def typer(args: tuple[Any, ...]) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            context.active_code_library.add_linking_library(library)
+            convention = context.call_conv
+            kind = convention.get_function_type(sig.return_type, signature.args)
+            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+            status, result = convention.call_function(builder, function, sig.return_type, signature.args, values)
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return imputils.fix_returning_optional(context, builder, sig, status, result)
+
+        return signature.return_type(*signature.args), generate
+
+    names = ", ".join(f"a{i}" for i in range(len(signature.args)))
+    scope: dict[str, Any] = {"typer": typer, "intrinsic": intrinsic}
+    exec(
+        f"@intrinsic\ndef call(typing, {names}): return typer(({names},))\ndef run({names}): return call({names})",
+        scope,
+    )
+    return njit(scope["run"])
+
+
+__all__ = ["calling", "linked", "runnable", "types"]
