@@ -16,6 +16,7 @@ from irad.analysis.objects import Object, Objects, holds_pointers
 from irad.analysis.reversal import Reversal
 from irad.errors import Unsupported
 from irad.ir.build import Builder
+from irad.ir.lines import blame
 from irad.ir.model import (
     Alloca,
     Argument,
@@ -44,7 +45,6 @@ from irad.ir.model import (
     integer,
 )
 from irad.ir.types import I8, I32, I64, PTR, VOID, Int, Ptr, size_of
-from irad.ir.write import text_of
 from irad.rules import calls
 
 SHADOW = "irad.shadow"  # allocates zeroed memory; the emitter expands it
@@ -177,11 +177,13 @@ def _count(
     counter.operands.append(following)
     counter.blocks.append(loop.latch)
     last = _last_iteration(loop, flow, inductions)
+    if isinstance(last, Instruction) and not last.name:
+        last.name = f"last.{loop.header.name}"
     exit_last: dict[Block, Value] = {}
     if last is None:
         for block in dict.fromkeys(outside for _, outside in loop.exits):
             phi = Phi(type=I64, name=f"last.{loop.header.name}")
-            for source in before[block]:
+            for source in _edges(block, before):
                 phi.operands.append(counter if source in loop.blocks else integer(0, I64))
                 phi.blocks.append(source)
             block.phis.append(phi)
@@ -234,48 +236,53 @@ def _may_leave_elsewhere(leaving: Block, loop: Loop, flow: Flow) -> bool:
 
 
 def _solve(loop: Loop, induction: Induction, advanced: bool, predicate: str, bound: Value) -> Value | None:
-    """The first k for which `start + (k + advanced) * step <predicate> bound` fails."""
+    """The first k for which `start + (k + advanced) * step <predicate> bound` fails, an i64."""
     match induction.step:
         case Constant(type=Int(bits), literal=int(step)) if step != 0 and bits in (32, 64):
             step = -step if induction.negative else step
         case _:
             return None
-    type = induction.start.type
+    towards = {"l": 1, "g": -1}.get(predicate[1], 0)
+    if (predicate != "ne" and towards * step <= 0) or _may_wrap(induction, step, bits, predicate):
+        return None
     out = Builder(loop.preheader)
-    if predicate in ("sle", "ule", "sge", "uge"):
-        return None if bits != 64 else _inclusive(out, induction, advanced, predicate, bound, step)
-    towards = {"ne": step, "slt": 1, "ult": 1, "sgt": -1, "ugt": -1}.get(predicate)
-    if towards is None or (towards > 0) != (step > 0):
-        return None
-    first, second = (bound, induction.start) if step > 0 else (induction.start, bound)
-    distance = out.binary("sub", first, second)
-    if bits == 32:
-        distance = out.cast("sext", distance, I64)
-    return _steps(out, distance, abs(step), advanced)
+    if predicate == "ne":
+        last = _until_equal(out, induction.start, bound, step, advanced)
+    else:
+        last = _while_ordered(out, induction.start, bound, step, advanced, predicate)
+    return out.cast("zext", last, I64)
 
 
-def _inclusive(
-    out: Builder, induction: Induction, advanced: bool, predicate: str, bound: Value, step: int
-) -> Value | None:
-    up = predicate in ("sle", "ule")
-    if up != (step > 0):
-        return None
-    first, second = (bound, induction.start) if up else (induction.start, bound)
-    distance = out.binary("add", out.binary("sub", first, second), integer(1, I64))
-    return _steps(out, distance, abs(step), advanced)
+def _may_wrap(induction: Induction, step: int, bits: int, predicate: str) -> bool:
+    """Whether the loop may step over its bound and run on to the other end of the integers. With 64 bits and a small
+    step that would take years."""
+    promises = {"ne": {"nsw", "nuw"}}.get(predicate, {"nsw"} if predicate[0] == "s" else {"nuw"})
+    return abs(step) > 1 and not promises & set(induction.advance.flags) and (bits < 64 or abs(step) >= 1 << 16)
 
 
-def _steps(out: Builder, distance: Value, step: int, advanced: bool) -> Value:
-    """ceil(distance / step) tests pass from the start; one fewer when the tested value has already advanced. A trip
-    count that stands outside its guard can be negative: zero then."""
-    distance = out.call("llvm.smax.i64", I64, [distance, integer(0, I64)])
-    if step > 1:
-        distance = out.binary("add", distance, integer(step - 1, I64))
-        distance = out.binary("udiv", distance, integer(step, I64))
+def _until_equal(out: Builder, start: Value, bound: Value, step: int, advanced: bool) -> Value:
+    distance = out.binary("sub", *((bound, start) if step > 0 else (start, bound)))
+    if abs(step) > 1:
+        distance = out.binary("udiv", distance, integer(abs(step), distance.type))
     if advanced:
-        distance = out.binary("sub", distance, integer(1, I64))
-        distance = out.call("llvm.smax.i64", I64, [distance, integer(0, I64)])
-    return distance
+        distance = out.binary("sub", distance, integer(1, distance.type))
+    # computed outside its guard it can be negative: zero then
+    return out.call("llvm.smax.i64", I64, [distance, integer(0, I64)]) if distance.type == I64 else distance
+
+
+def _while_ordered(out: Builder, start: Value, bound: Value, step: int, advanced: bool, predicate: str) -> Value:
+    """The bound is neither passed at once, nor is the distance to it, taken as unsigned, more than it is."""
+    type = start.type
+    first = out.binary("add", start, integer(step, type)) if advanced else start
+    inside = out.compare(predicate, first, bound)
+    steps = out.binary("sub", *((bound, first) if step > 0 else (first, bound)))
+    inclusive = predicate.endswith("e")
+    if abs(step) > 1:
+        steps = steps if inclusive else out.binary("sub", steps, integer(1, type))
+        steps = out.binary("udiv", steps, integer(abs(step), type))
+    if inclusive or abs(step) > 1:
+        steps = out.binary("add", steps, integer(1, type))
+    return out.select(inside, steps, integer(0, type))
 
 
 # --- arrival --------------------------------------------------------------------------------------------------------
@@ -293,9 +300,10 @@ def _arrival(block: Block, ways: list[Block], flow: Flow, before: dict[Block, li
         block.body.insert(0, select)
         return select
     if len(ways) > 127:
-        raise Unsupported("a merge of more than 127 branches", hint="split the kernel into functions")
+        error = Unsupported("a merge of more than 127 branches", hint="split the kernel into functions")
+        raise blame(error, block)
     phi = Phi(type=I8, name=f"from.{block.name}")
-    for source in before[block]:
+    for source in _edges(block, before):
         phi.operands.append(integer(ways.index(source) if source in ways else 0, I8))
         phi.blocks.append(source)
     block.phis.append(phi)
@@ -313,6 +321,9 @@ def _decided(
     if flow.loop_of[top] is not flow.loop_of[block] or end.targets[0] is end.targets[1]:
         return None
 
+    if not _guarded(block, top, before):
+        return None
+
     def leads(target: Block, way: Block) -> bool:
         if target is block:
             return way is top
@@ -322,6 +333,23 @@ def _decided(
         if leads(end.targets[0], ways[true_way]) and leads(end.targets[1], ways[1 - true_way]):
             return end.condition, true_way
     return None
+
+
+def _guarded(block: Block, top: Block, before: dict[Block, list[Block]]) -> bool:
+    """Whether every way to `block`, those of errors too, passes through `top`: its values are known in `block` then."""
+    seen, stack = {top, block}, [block]
+    while stack:
+        ways = before[stack.pop()]
+        if not ways:
+            return False
+        stack += [b for b in ways if b not in seen]
+        seen.update(ways)
+    return True
+
+
+def _edges(block: Block, before: dict[Block, list[Block]]) -> list[Block]:
+    """Where `block` is entered from, once for every edge: a switch may have several."""
+    return [source for source in before[block] for target in source.end.targets if target is block]
 
 
 # --- shadows --------------------------------------------------------------------------------------------------------
@@ -339,6 +367,7 @@ class _Shadows:
         self.arguments: dict[Argument, Argument] = {}
         self.frames: dict[Call, Call] = {}
         self.globals: dict[str, Value] = {}
+        self.current: Instruction | None = None  # whose shadow is being written
 
     def run(self) -> None:
         for argument in self.function.arguments:
@@ -351,6 +380,7 @@ class _Shadows:
             self.body(block)
         for original, shadow in made:
             assert isinstance(original, Phi) and isinstance(shadow, Phi)
+            self.current = original
             for value, source in original.incoming():
                 shadow.operands.append(self.shadow(value) if source in self.flow.idom else Constant(PTR, "null"))
                 shadow.blocks.append(source)
@@ -376,6 +406,7 @@ class _Shadows:
                 self.frames[instruction] = frame
                 block.body.append(frame)
             block.body.append(instruction)
+            self.current = instruction
             block.body.extend(self.after(instruction))
 
     def after(self, instruction: Instruction) -> list[Instruction]:
@@ -410,6 +441,8 @@ class _Shadows:
                     raise self.unsupported(value, "pointers and floats are loaded together")
                 return Load(type=value.type, operands=[self.shadow(value.pointer)], align=value.align)
             case Alloca():
+                if value.operands or self.flow.loop_of[self.flow.block_of[value]] is not None:
+                    raise self.unsupported(value, "active data lies in stack memory of a size that varies")
                 return value.clone()
             case Call() if value.callee_name in calls.ALLOCATORS:
                 return Call(type=PTR, callee=Global(SHADOW), operands=list(value.operands))
@@ -471,8 +504,9 @@ class _Shadows:
         self.function.entry.body.insert(len(self.globals), instruction)
 
     def unsupported(self, value: Value, why: str) -> Unsupported:
-        text = text_of(value) if isinstance(value, Instruction) else str(value)
-        return Unsupported(why, hint="keep active and constant data in separate arrays", instruction=text)
+        error = Unsupported(why, hint="keep active and constant data in separate arrays")
+        culprit = value if isinstance(value, Instruction) else self.current
+        return blame(error, culprit) if culprit is not None else error
 
 
 def shadowed_arguments(objects: Objects, shadowed: Iterable[Object], arguments: Iterable[Argument]) -> list[Argument]:

@@ -35,7 +35,11 @@ class IradError(Exception):
     hint: what to write instead.
     place: the line of the kernel, when it is known.
     instruction: the LLVM instruction at fault, as text.
+
+    `culprit` is that instruction itself (or a function, a block), from which the pipeline finds the place.
     """
+
+    culprit: object | None = None
 
     def __init__(self, why: str, *, hint: str = "", place: Place | None = None, instruction: str = "") -> None:
         self.why, self.hint, self.place, self.instruction = why, hint, place, instruction

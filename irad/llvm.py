@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 from collections.abc import Collection
 from typing import Any
@@ -18,6 +19,21 @@ check_llvm(VERSION)
 
 _host: dict[str, str] = {}
 _machines: dict[tuple[str, str], Any] = {}
+
+
+_tape = ctypes.c_void_p()
+_ll.add_symbol("irad_tape_cache", ctypes.addressof(_tape))
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [ctypes.c_void_p]
+
+
+def release_tape() -> None:
+    """Give the tape memory that waits for the next gradient back to the system (at most 256 MB; see emit.runtime).
+
+    Not to be called while another thread runs a gradient.
+    """
+    waiting, _tape.value = _tape.value, None
+    _libc.free(waiting)
 
 
 def use_machine(cpu: str, features: str) -> None:
@@ -62,6 +78,7 @@ def normalize(text: str, name: str) -> str:
     ------
     InvalidIR: LLVM cannot read `text`.
     """
+    text = rewrite.lines_only(text)
     stripped = rewrite.strip_runtime(text)
     module = _inlined(stripped or text, name)
     if stripped:
@@ -77,11 +94,11 @@ def normalize(text: str, name: str) -> str:
         module = parse(tagged)
         _standard(module)
     _finish(module)
-    return rewrite.without_debug_records(str(module))
+    return rewrite.without_unused_environments(rewrite.lines_only(str(module)))
 
 
-def optimize(text: str, keep: Collection[str]) -> str:
-    """`text` at level 3, loops vectorised, functions outside `keep` internal. SLP stays off: it stalls adjoints.
+def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
+    """`text` at `level`, loops vectorised, functions outside `keep` internal. SLP stays off: it stalls adjoints.
 
     Raises
     ------
@@ -89,7 +106,7 @@ def optimize(text: str, keep: Collection[str]) -> str:
     """
     module = parse(text)
     _internalize(module, keep)
-    _pipeline(module, 3, vectorize=True)
+    _pipeline(module, level, vectorize=True)
     return str(module)
 
 

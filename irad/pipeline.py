@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +24,12 @@ from irad.emit import augment, entry, forward, reverse
 from irad.emit.body import Subject
 from irad.emit.module import assemble
 from irad.emit.runtime import concretize
+from irad.emit.scopes import Scopes
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi
 from irad.frontend.lower import Lowered, lower
 from irad.ir.check import check
+from irad.ir.lines import Lines, blame
 from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value
 from irad.ir.read import read
 from irad.ir.types import DOUBLE, PTR, SINGLE, Float
@@ -82,8 +85,7 @@ class Analysed:
     wanted: Wanted
     callees: dict[Call, Key] = field(default_factory=dict[Call, Key])
 
-    @property
-    def subject(self) -> Subject:
+    def subject(self, scopes: Scopes | None = None) -> Subject:
         return Subject(
             self.name,
             self.canonical,
@@ -94,6 +96,7 @@ class Analysed:
             self.guarded,
             self.wanted,
             self.plan,
+            scopes,
         )
 
 
@@ -109,6 +112,7 @@ class Derivation:
         self.leaves = tuple(abi.leaves(t, n) for t, n in zip(self.lowered.signature.args, names, strict=True))
         self.result = abi.leaves(self.result_type, "return")
         self.functions: dict[Key, Analysed] = {}
+        self.lines: dict[Key, Lines] = {}
         self.analyse_all()
 
     # --- analysis ---
@@ -151,11 +155,12 @@ class Derivation:
         try:
             return self._analyse(key)
         except IradError as error:
-            raise error.at(self.place_of(error)) from None
+            raise error.at(self.place_of(error, key)) from None
 
     def _analyse(self, key: Key) -> Analysed:
         module = read(self.text)
         function = module.functions[key.function]
+        self.lines[key] = Lines(module, self.lowered.dispatcher.py_func.__code__.co_filename)
         is_root = key == self.root
         backward = self.mode != "forward"
         single_return(function)
@@ -171,10 +176,11 @@ class Derivation:
         guarded = speculated(facts, active)
         canon = canonical(function, module, facts, pointers, active, back)
         if not is_root and len(canon.shadow_arguments) > len(key.shadowed):
-            raise Unsupported(
+            error = Unsupported(
                 "a function that is not inlined mixes constant and active arrays",
                 hint="mark it inline='always', or pass all its arrays as active",
             )
+            raise blame(error, function)
         stable = _with_shadows(stable, canon)
         needed = needs(canon, pointers, held, active) if backward else None
         planned = plan(canon, stable, needed) if needed is not None else None
@@ -209,8 +215,22 @@ class Derivation:
         shadowed = frozenset(function.arguments[i] for i in key.shadowed)
         return Wanted(frozenset(function.arguments[i] for i in key.active), shadowed, shadowed)
 
-    def place_of(self, error: IradError) -> Place | None:
-        return error.place or _place_of_kernel(self.lowered)
+    def place_of(self, error: IradError, key: Key | None = None) -> Place | None:
+        """The line of what an error is about; where that is not known, of the function in which it arose."""
+        if error.place is not None:
+            return error.place
+        culprits = [error.culprit]
+        if key in self.lines:
+            culprits.append(self.lines[key].module.functions[key.function])
+        places = (lines.place(c) for c in culprits if c is not None for lines in self.lines.values())
+        return next((p for p in places if p is not None), None) or _place_of_kernel(self.lowered)
+
+    def facts(self, key: Key, stage: str) -> str:
+        """The facts of a stage (a field of `Analysed`) about one function, with lines of Python."""
+        analysed, lines = self.functions[key], self.lines[key]
+        found: Any = getattr(analysed, stage)
+        said = "reverse mode alone has this stage" if found is None else found.describe(lines)
+        return f"{lines.title(analysed.function)}\n{said}"
 
     # --- emission ---
 
@@ -249,33 +269,55 @@ class Derivation:
 
     def module(self, *, concrete: bool) -> Module:
         """The derivative as a module, with or without a run time."""
+        try:
+            return self._module(concrete=concrete)
+        except IradError as error:
+            raise error.at(self.place_of(error)) from None
+
+    def _module(self, *, concrete: bool) -> Module:
         adjoints: set[Float] = set()
         functions: list[Function] = []
-        for analysed in self.functions.values():
+        scopes = self.scopes()
+        for key, analysed in self.functions.items():
+            subject = analysed.subject(scopes if key == self.root else None)
             if self.mode == "forward":
                 names = {call: f"{self.functions[k].name}.tangent" for call, k in analysed.callees.items()}
-                functions.append(forward.tangent(analysed.subject, f"{analysed.name}.tangent", names, self.flags))
+                functions.append(forward.tangent(subject, f"{analysed.name}.tangent", names, self.flags))
             else:
                 children = {call: self.child(k) for call, k in analysed.callees.items()}
-                functions.append(augment.augmented(analysed.subject, f"{analysed.name}.augmented", children))
-                back, used = reverse.reverse(analysed.subject, f"{analysed.name}.reverse", children, self.flags)
+                functions.append(augment.augmented(subject, f"{analysed.name}.augmented", children))
+                back, used = reverse.reverse(subject, f"{analysed.name}.reverse", children, self.flags)
                 functions.append(back)
                 adjoints |= used
         outermost = self.outermost(concrete=concrete)
         inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent")}
         for function in functions:
-            if function.name in inlined and self.root not in self.functions[self.root].callees.values():
+            if function.name in inlined and not self.root_is_called:
                 function.attributes = ("alwaysinline",)
         errors, _ = abi.memory_error_globals()
         module = assemble(read(self.text), [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
+        if scopes is not None:
+            module.metadata = scopes.nodes
         if concrete:
             concretize(module, {f.name: heap for f, heap in outermost})
-            module = assemble(read(self.text), module.functions.values(), (), errors)
-            module.functions.pop("irad_alloc", None)
+            declared = assemble(read(self.text), module.functions.values(), (), errors)
+            module.functions = declared.functions
         else:
             _drop_frees(module)
         check(module)
         return module
+
+    @cached_property
+    def root_is_called(self) -> bool:
+        """Whether the kernel is called by itself or by a function that it calls."""
+        return any(self.root in analysed.callees.values() for analysed in self.functions.values())
+
+    def scopes(self) -> Scopes | None:
+        """Alias scopes for the root; in a recursive function one scope would stand for several memories."""
+        if self.root_is_called:
+            return None
+        root = self.functions[self.root]
+        return Scopes(root.objects, _all_objects(root.function, root.objects))
 
     def child(self, key: Key) -> augment.Child:
         analysed = self.functions[key]
@@ -284,7 +326,7 @@ class Derivation:
 
     def outermost(self, *, concrete: bool) -> list[tuple[Function, Value]]:
         root = self.functions[self.root]
-        subject, interface, names = root.subject, self.interface, self.entries
+        subject, interface, names = root.subject(), self.interface, self.entries
         if self.mode == "forward":
             return [entry.forward(names["forward"], interface, subject, f"{root.name}.tangent", concrete=concrete)]
         ahead, back = f"{root.name}.augmented", f"{root.name}.reverse"
@@ -339,8 +381,11 @@ def _parameter_names(lowered: Lowered, count: int) -> Sequence[str]:
 
 
 def _place_of_kernel(lowered: Lowered) -> Place | None:
+    """The line of the kernel's `def`; `co_firstlineno` is that of its first decorator."""
     code = lowered.dispatcher.py_func.__code__
-    return Place(code.co_filename, code.co_firstlineno)
+    text = linecache.getlines(code.co_filename)
+    below = (n for n in range(code.co_firstlineno, len(text) + 1) if text[n - 1].lstrip().startswith("def "))
+    return Place(code.co_filename, next(below, code.co_firstlineno))
 
 
 # --- the derivative -------------------------------------------------------------------------------------------------
@@ -401,8 +446,7 @@ def dump(kernel: Any, argtypes: tuple[Any, ...], stage: str, mode: str, activity
     if stage == "normalized":
         return derivation.text
     if stage in ("kinds", "activity", "memory", "needs", "plan"):
-        parts = [f"{a.key.function}\n{getattr(a, stage)}" for a in derivation.functions.values()]
-        return "\n\n".join(parts) + "\n"
+        return "\n\n".join(derivation.facts(key, stage) for key in derivation.functions) + "\n"
     if stage == "emitted":
         return derivative.emitted
     return derivative.concrete if stage == "optimized" else llvm.assembly(derivative.concrete)

@@ -16,6 +16,7 @@ from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
 from irad.canonical import Canonical
 from irad.cut import Network
+from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     Alloca,
     Argument,
@@ -40,7 +41,7 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import I1, I8, I64, PTR, Int, Type, size_of
+from irad.ir.types import I1, I8, I64, PTR, Int, Type, alignment_of, size_of
 from irad.rules import calls, scalar
 
 
@@ -84,6 +85,11 @@ class Place:
     offset: int = 0
     loops: list[Loop] = field(default_factory=list[Loop])
 
+    @property
+    def align(self) -> int:
+        """What an access may assume: vectors lie where doubles may."""
+        return min(alignment_of(self.type), 8)
+
 
 @dataclass
 class Plan:
@@ -91,7 +97,8 @@ class Plan:
 
     how: dict[Value, How] = field(default_factory=dict[Value, How])
     place: dict[Value, Place] = field(default_factory=dict[Value, Place])
-    because: dict[Value, str] = field(default_factory=dict[Value, str])
+    because: dict[Value, Reason] = field(default_factory=dict[Value, Reason])
+    reader: dict[Value, Reason] = field(default_factory=dict[Value, Reason])  # who reads it, where it is a need
     buffers: dict[Loop, list[Buffer]] = field(default_factory=dict[Loop, list[Buffer]])
     frame_size: int = 0
 
@@ -108,11 +115,28 @@ class Plan:
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
         return "\n".join(lines)
 
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with lines of Python."""
+        said = [f"frame of {self.frame_size} bytes"]
+        for value, label in lines.in_order(self.how):
+            place = self.place.get(value)
+            where = f" in {_where(place, lines)}" if place else ""
+            said.append(f"{label}: {self.how[value].value}{where}: {self.because[value].told(lines)}")
+            if value in self.reader:
+                said[-1] += f"; {self.reader[value].told(lines)}"
+        for buffers in self.buffers.values():
+            for buffer in buffers:
+                kind = "growing" if buffer.growing else "sized on entry"
+                loop = lines.loop(buffer.loop.latch, str(buffer.loop))
+                said.append(f"buffer of {loop}, {kind}, {len(buffer.members)} members")
+        return "\n".join(said)
 
-def _where(place: Place) -> str:
+
+def _where(place: Place, lines: Lines | None = None) -> str:
     if place.buffer is None:
         return f"the frame at {place.offset}"
-    return f"the tape of {place.buffer.loop}"
+    loop = place.buffer.loop
+    return f"the tape of {lines.loop(loop.latch, str(loop)) if lines else loop}"
 
 
 def plan(canonical: Canonical, memory: Memory, needs: Needs) -> Plan:
@@ -233,11 +257,13 @@ class _Decider:
             if value in result.how:
                 continue
             how, why = self.answer(value, saved)
-            result.how[value], result.because[value] = how, why
+            result.how[value], result.because[value] = how, why if isinstance(why, Reason) else Reason(why)
+            if value in self.needs.of:
+                result.reader[value] = self.needs.because(value)
             if how in (How.RECOMPUTE, How.INDUCTION):
                 stack.extend(self.operands(value))
 
-    def answer(self, value: Value, saved: set[Value]) -> tuple[How, str]:
+    def answer(self, value: Value, saved: set[Value]) -> tuple[How, Reason | str]:
         if value in self.counters:
             return How.COUNTER, f"counts {self.counters[value]}"
         if isinstance(value, Alloca):
@@ -255,7 +281,7 @@ class _Decider:
             return How.INDUCTION, "start + counter * step"
         return How.RECOMPUTE, self._recompute_reason(value)
 
-    def _recompute_reason(self, value: Value) -> str:
+    def _recompute_reason(self, value: Value) -> Reason | str:
         if isinstance(value, Load):
             return self.memory.because(value)
         return f"price {self.price(value)}, less than its bytes on the tape"

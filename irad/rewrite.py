@@ -11,20 +11,19 @@ from dataclasses import dataclass, field
 CONTAINERS = "irad.containers"
 """Named metadata of a module whose arguments hold arrays in memory (jitclass, lists): references must be counted."""
 
-_REFERENCES = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor"}
+_COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
+_DATA_OF = "NRT_MemInfo_data_fast"
 _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts
-_PLAIN = _REFERENCES | _ALLOCATORS | _EXCEPTIONS | {"NRT_MemInfo_data_fast", "nrt_atomic_add", "nrt_atomic_sub"}
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
 
-ALLOCATE = (
+_ALLOCATE = (
     "declare noalias ptr @irad_alloc(i64, i32 allocalign) nounwind willreturn "
     'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
-    "memory(inaccessiblemem: readwrite)\n"
+    "memory(inaccessiblemem: readwrite)"
 )
-DATA_IS_MEMINFO = (
-    "define linkonce_odr ptr @NRT_MemInfo_data_fast(ptr %meminfo) alwaysinline {\n  ret ptr %meminfo\n}\n"
-)
+_ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
+DATA_IS_MEMINFO = f"define linkonce_odr ptr @{_DATA_OF}(ptr %meminfo) alwaysinline {{\n  ret ptr %meminfo\n}}\n"
 
 
 def strip_runtime(text: str) -> str | None:
@@ -35,22 +34,35 @@ def strip_runtime(text: str) -> str | None:
     used = set(_RUNTIME.findall(text))
     if not used:
         return text
-    if used - _PLAIN or f"!{CONTAINERS} =" in text:
+    if used - _COUNTING - _ALLOCATORS - _EXCEPTIONS - {_DATA_OF} or f"!{CONTAINERS} =" in text:
         return None
-    text = re.sub(r"^ +(?:tail )?call void @NRT_(?:incref|decref)\(.*\n", "", text, flags=re.MULTILINE)
-    for name in used - _EXCEPTIONS:
+    counting = ("call void @NRT_incref(", "call void @NRT_decref(")
+    text = "\n".join(line for line in text.split("\n") if not line.startswith("  ") or not any(c in line for c in counting))
+    # a derivative that is differentiated again has declared the allocator already
+    for name in (used - _EXCEPTIONS) | {"irad_alloc"}:
         text = _without_function(text, name)
-    if used & _ALLOCATORS:
-        text = re.sub(r"@(?:NRT_MemInfo_alloc_aligned|NRT_MemInfo_alloc_safe_aligned)\b", "@irad_alloc", text)
-        text += "\n" + ALLOCATE
-    if "@NRT_MemInfo_data_fast(" in text:
-        text += "\ndeclare ptr @NRT_MemInfo_data_fast(ptr) nounwind willreturn memory(none)\n"
-    return text
+    for name in used & _ALLOCATORS:
+        text = text.replace(f"@{name}(", "@irad_alloc(")
+    declared = [line for line, name in ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF)) if f"@{name}(" in text]
+    return "\n".join([text, *declared, ""])
 
 
 def _without_function(text: str, name: str) -> str:
-    text = re.sub(rf"^define [^\n]*@{name}\([^\n]*\{{\n.*?\n\}}\n", "", text, count=1, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(rf"^declare [^\n]*@{name}\([^\n]*\n", "", text, count=1, flags=re.MULTILINE)
+    """`text` without the definition, or the declaration, of a function."""
+    for at in _occurrences(text, f"@{name}("):
+        start = text.rfind("\n", 0, at) + 1
+        if text.startswith("declare ", start):
+            return text[:start] + text[text.index("\n", at) :]
+        if text.startswith("define ", start):
+            return text[:start] + text[text.index("\n}\n", at) + 3 :]
+    return text
+
+
+def _occurrences(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 _DATA = re.compile(r"@NRT_MemInfo_data_fast\(ptr [^%\n]*(%[^\s,)]+|\w+)\)")
@@ -64,7 +76,7 @@ def only_fresh_data(text: str) -> bool:
     Only then may an array's meminfo be its data pointer. Meminfos of the caller's objects keep Numba's layout.
     """
     for _, body in _definitions(text):
-        asked = _DATA.findall(body)
+        asked = _DATA.findall(body) if f"@{_DATA_OF}(" in body else []
         if asked:
             defined = dict(_DEFINED.findall(body))
             if not all(_fresh(value, defined, set()) for value in asked):
@@ -102,11 +114,8 @@ class _Size:
 
 def to_inline(text: str, name: str) -> frozenset[str]:
     """Definitions to inline everywhere: not recursive, not `noinline`, and not so large that the kernel explodes."""
-    sizes = {n: _size(body) for n, body in _definitions(text)}
-    closed = re.findall(r"^attributes (#\d+) = \{[^}]*\bnoinline\b", text, re.MULTILINE)
-    for n, body in _definitions(text):
-        head = body.split("\n", 1)[0]
-        sizes[n].fixed = "noinline" in head or any(re.search(rf"{group}\b", head) for group in closed)
+    closed = set(re.findall(r"^attributes (#\d+) = \{[^}]*\bnoinline\b", text, re.MULTILINE))
+    sizes = {n: _size(body, closed) for n, body in _definitions(text)}
     plan = _Inlining(sizes, name)
     plan.total(name)
     return frozenset(plan.inlined)
@@ -145,11 +154,14 @@ class _Inlining:
         return total * times
 
 
-def _size(body: str) -> _Size:
-    size = _Size(own=body.count("\n  "))
-    for callee in _CALLEE.findall(body):
-        callee = callee.strip('"')
-        size.callees[callee] = size.callees.get(callee, 0) + 1
+def _size(body: str, closed: set[str]) -> _Size:
+    head = body[: body.index("\n")]
+    size = _Size(own=body.count("\n  "), fixed="noinline" in head or not closed.isdisjoint(head.split()))
+    for line in body.split("\n"):
+        found = _CALLEE.search(line) if "call " in line else None
+        if found:
+            callee = found[1].strip('"')
+            size.callees[callee] = size.callees.get(callee, 0) + 1
     return size
 
 
@@ -161,12 +173,21 @@ def _definitions(text: str) -> Iterator[tuple[str, str]]:
         yield named[1].strip('"'), body[: body.index("\n}") + 2]
 
 
-# --- debug records --------------------------------------------------------------------------------------------------
+# --- debug information ----------------------------------------------------------------------------------------------
 
 
-def without_debug_records(text: str) -> str:
-    """`text` without `#dbg_declare`, `#dbg_value` and the like: variables are not needed, lines are metadata."""
-    return re.sub(r"^ +#dbg_.*\n", "", text, flags=re.MULTILINE)
+def lines_only(text: str) -> str:
+    """`text` with source lines as its only debug information: no variables and no types."""
+    text = re.sub(r"!DISubroutineType\(types: !\d+\)", "!DISubroutineType(types: !{})", text)
+    return "\n".join(line for line in text.split("\n") if not line.startswith("    #dbg_"))
+
+
+def without_unused_environments(text: str) -> str:
+    """`text` without `NumbaEnv` globals that nothing refers to: LLVM must keep them, nobody needs them."""
+    lines = text.split("\n")
+    names = [line[: line.index(" ")] for line in lines if line.startswith(("@_ZN08NumbaEnv", '@"_ZN08NumbaEnv'))]
+    unused = tuple(f"{name} = " for name in names if len(list(_occurrences(text, name))) == 1)
+    return "\n".join(line for line in lines if not line.startswith(unused)) if unused else text
 
 
 # --- short constant loops -------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from irad.analysis.fixpoint import fixpoint
 from irad.analysis.flow import Flow
 from irad.analysis.kinds import Kinds, has_float
 from irad.analysis.objects import Object, Objects, holds_pointers
-from irad.errors import IradError, MissingRule, Unsupported
+from irad.errors import AmbiguousKind, IradError, MissingRule, Unsupported
+from irad.ir.lines import Lines, blame
 from irad.ir.model import (
     Argument,
     AtomicReadWrite,
@@ -23,6 +24,7 @@ from irad.ir.model import (
     Call,
     Cast,
     Compare,
+    CompareExchange,
     ExtractElement,
     ExtractValue,
     Function,
@@ -38,8 +40,7 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import Float, Int
-from irad.ir.write import text_of
+from irad.ir.types import Array, Float, Int, Struct, Type, Vector
 from irad.rules import calls, scalar
 
 
@@ -78,6 +79,13 @@ class Activity:
                 f"shadowed only: {', '.join(sorted(map(str, self.shadowed - self.memory)))}",
             ]
         )
+
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with lines of Python."""
+        said = ["active values", *lines.grouped(self.values)]
+        for title, objects in (("active memory", self.memory), ("shadowed only", self.shadowed - self.memory)):
+            said += [title, *sorted(f"  {o.describe(lines)}" for o in objects)]
+        return "\n".join(said)
 
 
 DIFFERENTIABLE = (
@@ -133,12 +141,13 @@ class _Solver:
         self.varied: set[Value] = set(wanted.values)
         self.varied_memory: set[Object] = set()
         self.tainted: set[Value] = set()
+        self.tainted_memory: set[Object] = set()
         self.useful: set[Value] = set()
         self.useful_memory: set[Object] = set()
 
     def touched(self, instruction: Instruction) -> set[Object]:
         match instruction:
-            case Load() | Store() | AtomicReadWrite():
+            case Load() | Store() | AtomicReadWrite() | CompareExchange():
                 pointers = [v for v in instruction.operands if holds_pointers(v.type)]
                 return {o for p in pointers for o in self.objects.pointed(p)}
             case Call():
@@ -150,7 +159,9 @@ class _Solver:
         for argument in self.wanted.memory:
             self.spread(self.objects.pointed(argument), self.varied_memory)
         for argument in self.wanted.outputs:
-            self.spread(self.objects.pointed(argument), self.useful_memory)
+            # with what it points to when the function returns: the data of a returned array
+            reach = self.objects.reachable([argument])
+            self.spread((o for o in reach if o.kind not in ("external", "global", "address")), self.useful_memory)
         fixpoint(self.code, self.forward)
         fixpoint(reversed(self.code), self.backward)
         values = frozenset(self.varied & self.useful)
@@ -185,6 +196,8 @@ class _Solver:
             case Store(operands=[value, pointer]):
                 if value in self.varied:
                     return self.spread(self.objects.pointed(pointer), self.varied_memory)
+                if value in self.tainted:
+                    return self.spread(self.objects.pointed(pointer), self.tainted_memory)
                 return []
             case AtomicReadWrite(operands=[pointer, value]):
                 if value in self.varied:
@@ -205,7 +218,7 @@ class _Solver:
 
     def taint(self, value: Instruction, operands: Iterable[Value]) -> list[Instruction]:
         """An integer computed from the bits of a varied float."""
-        if value in self.tainted or not isinstance(value.type, Int) or isinstance(value, Compare):
+        if value in self.tainted or not _has_integer(value.type) or isinstance(value, Compare):
             return []
         if not any(v in self.tainted or (v in self.varied and v in self.kinds.carriers) for v in operands):
             return []
@@ -214,36 +227,40 @@ class _Solver:
 
     def vary_load(self, load: Load) -> list[Instruction]:
         source = self.objects.pointed(load.pointer)
-        if not any(o in self.varied_memory for o in source):
-            return []
         if self.kinds.tangent_type(load) is not None:
-            return self.mark(load)
-        if isinstance(load.type, Int) and load not in self.tainted and load.type.bits >= 16:
-            if any(o in self.varied_memory and _all_float(self.kinds, o) for o in source):
-                self.tainted.add(load)
-                return self.users[load]
+            return self.mark(load) if any(o in self.varied_memory for o in source) else []
+        if not _has_integer(load.type) or load in self.tainted:
+            return []
+        if any(self.holds_bits(o) for o in source):
+            self.tainted.add(load)
+            return self.users[load]
         return []
+
+    def holds_bits(self, o: Object) -> bool:
+        """Whether an integer read from `o` may be bits of a varied float, or computed from such."""
+        return o in self.tainted_memory or (o in self.varied_memory and _all_float(self.kinds, o))
 
     def vary_value(self, value: Instruction) -> list[Instruction]:
         if self.kinds.tangent_type(value) is None:
             return self.taint(value, value.operands)
         operands = value.operands[1:] if isinstance(value, Select) else value.operands
+        bits = self.taint(value, [v for v in operands if v in self.tainted])  # may be merged with an honest copy
         if not any(v in self.varied for v in operands):
-            return []
-        return self.mark(value)
+            return bits
+        return self.mark(value) or bits
 
     def vary_call(self, call: Call) -> list[Instruction]:
         name = call.callee_name
         if name in calls.COPIES:
-            if any(o in self.varied_memory for o in self.objects.pointed(call.operands[1])):
-                return self.spread(self.objects.pointed(call.operands[0]), self.varied_memory)
-            return []
+            to, source = (self.objects.pointed(p) for p in call.operands[:2])
+            again = self.spread(to, self.varied_memory) if any(o in self.varied_memory for o in source) else []
+            return again + (self.spread(to, self.tainted_memory) if source & self.tainted_memory else [])
         if self.quiet(call):
             return self.taint(call, call.operands)
         if not self.touches_varied(call):
             return []
         again: list[Instruction] = []
-        if name in self.defined:
+        if self.may_write(name):
             reach = [o for o in self.objects.reachable(call.operands) if not self.is_constant(o)]
             again += self.spread(reach, self.varied_memory)
         if self.kinds.tangent_type(call) is not None:
@@ -254,6 +271,10 @@ class _Solver:
         """Calls that carry no derivative: allocation, integer intrinsics, functions marked inactive."""
         name = call.callee_name
         return name in calls.ALLOCATORS or name in calls.FILLS or calls.is_inactive(name)
+
+    def may_write(self, name: str) -> bool:
+        """Whether a function that is not quiet may take derivatives from one memory to another; so may any unknown."""
+        return name in self.defined or scalar.rule_name(name) is None
 
     def touches_varied(self, call: Call) -> bool:
         if any(v in self.varied for v in call.operands):
@@ -304,7 +325,7 @@ class _Solver:
             return []
         if self.quiet(call):
             return []
-        if name in self.defined:
+        if self.may_write(name):
             reach = [o for o in self.objects.reachable(call.operands) if not self.is_constant(o)]
             if call not in self.useful and not any(o in self.useful_memory for o in reach):
                 return []
@@ -348,20 +369,32 @@ class _Solver:
         match instruction:
             case Cast(op="bitcast", operands=[source]) if source in self.tainted and has_float(instruction.type):
                 raise _bits(instruction)
-            case Store(operands=[value, pointer]) if value in self.tainted:
-                if any(o in shadowed and self.kinds.floats.get(o) for o in self.objects.pointed(pointer)):
+            case Cast(op="sitofp" | "uitofp", operands=[source]) if instruction in self.useful:
+                if source in self.tainted:
                     raise _bits(instruction)
-            case AtomicReadWrite(operands=[pointer, _]):
+            case Store(operands=[value, pointer]) if value in self.tainted:
+                where = self.objects.pointed(pointer)
+                if any(o in self.useful_memory or (o in shadowed and self.kinds.floats.get(o)) for o in where):
+                    raise _bits(instruction)
+            case Load() if instruction in self.useful:
+                if any(o in self.tainted_memory for o in self.objects.pointed(instruction.pointer)):
+                    raise _bits(instruction)
+                if instruction in values:
+                    self.refuse_mixture(instruction)
+            case AtomicReadWrite(operands=[pointer, _]) | CompareExchange(operands=[pointer, _, _]):
                 if any(o in shadowed for o in self.objects.pointed(pointer)):
-                    raise Unsupported(
-                        "an atomic update of active memory",
-                        hint="use parallel=False, or make the update without atomics",
-                        instruction=text_of(instruction),
-                    )
+                    hint = "use parallel=False, or make the update without atomics"
+                    raise blame(Unsupported("an atomic update of active memory", hint=hint), instruction)
             case Call() if not self.quiet(instruction) and instruction.callee_name not in self.defined:
                 self.refuse_call(instruction, values, shadowed)
             case _:
                 pass
+
+    def refuse_mixture(self, load: Load) -> None:
+        """Eight bytes that move as an integer may be one double or two floats, whose adjoints add differently."""
+        if load in self.kinds.carriers and len(self.kinds.element(self.objects.pointed(load.pointer))) > 1:
+            error = AmbiguousKind("memory that may hold both float32 and float64 is copied", hint="use one of them")
+            raise blame(error, load)
 
     def refuse_call(self, call: Call, values: frozenset[Value], shadowed: frozenset[Object]) -> None:
         name = call.callee_name
@@ -378,15 +411,33 @@ def _all_float(kinds: Kinds, o: Object) -> bool:
     return any(isinstance(t, Float) for t in kinds.floats.get(o, frozenset()))
 
 
+def _has_integer(type: Type) -> bool:
+    """Whether a value of `type` has room for bits of a float as an integer."""
+    match type:
+        case Int(bits):
+            return bits >= 8
+        case Vector(_, element) | Array(_, element):
+            return _has_integer(element)
+        case Struct(fields):
+            return any(_has_integer(f) for f in fields)
+        case _:
+            return False
+
+
 def _bits(instruction: Instruction) -> IradError:
-    return Unsupported(
-        "a float is rebuilt from integer arithmetic on the bits of an active float",
+    error = Unsupported(
+        "a float is made by integer arithmetic on the bits of an active float",
         hint="write the operation on floats (abs, copysign, a negation), or pass the value as a constant",
-        instruction=text_of(instruction),
     )
+    return blame(error, instruction)
 
 
 def _missing(call: Call) -> IradError:
-    name = call.callee_name
-    why, hint = calls.explain_missing(name) if name else ("a call through a function pointer", "call it by its name")
-    return MissingRule(why, hint=hint, instruction=text_of(call))
+    why, hint = calls.explain_missing(call.callee_name) if call.callee_name else _BY_ADDRESS
+    return blame(MissingRule(why, hint=hint), call)
+
+
+_BY_ADDRESS = (
+    "an active value goes into a function that is known by its address alone (of ctypes, or passed as an argument)",
+    "write the function with njit and call it by its name, or call it before and pass its result in",
+)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from irad.errors import Unsupported
+from irad.ir.lines import blame
 from irad.ir.model import Binary, Block, Branch, Compare, Constant, Function, Phi, Return, Select, Value
 from irad.ir.types import I32
 
@@ -34,23 +36,39 @@ class Success:
 
 
 def success(function: Function) -> Success:
-    """The success graph of a function with a single return (see irad.canonical.single_return)."""
+    """The success graph of a function with a single return (see irad.canonical.single_return).
+
+    Raises
+    ------
+    Unsupported: the function never returns.
+    """
     exits = [b for b in function.blocks if isinstance(b.end, Return)]
     assert len(exits) == 1, "canonical functions return once"
-    errors = _error_edges(function, exits[0])
+    return _success(function, exits[0], _error_edges(function, exits[0])) or _success(function, exits[0], set()) or _never(function)
+
+
+def _never(function: Function) -> Success:
+    error = Unsupported("this function never returns", hint="let it return, or raise, on some path")
+    raise blame(error, function)
+
+
+def _success(function: Function, exit: Block, errors: set[tuple[Block, Block]]) -> Success | None:
+    """The graph without `errors`; None where nothing is left (a function that always raises)."""
     forward = {b: [s for s in b.successors if (b, s) not in errors] for b in function.blocks}
     backward: dict[Block, list[Block]] = {b: [] for b in function.blocks}
     for block, targets in forward.items():
         for target in targets:
             backward[target].append(block)
     reached = _reach(function.entry, forward)
-    finishing = _reach(exits[0], backward)
+    finishing = _reach(exit, backward)
     kept = [b for b in function.blocks if b in reached and b in finishing]
     inside = set(kept)
+    if function.entry not in inside:
+        return None
     return Success(
         successors={b: [s for s in forward[b] if s in inside] for b in kept},
         predecessors={b: [p for p in backward[b] if p in inside] for b in kept},
-        exit=exits[0],
+        exit=exit,
     )
 
 

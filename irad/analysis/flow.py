@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from irad.analysis.errors import Success
-from irad.errors import Unsupported
+from irad.errors import InvalidIR, Unsupported
+from irad.ir.lines import blame
 from irad.ir.model import Block, Function, Instruction, Value
 
 
@@ -118,6 +119,7 @@ def flow(function: Function, graph: Success) -> Flow:
     Raises
     ------
     Unsupported: a cycle that is entered at two places (irreducible flow).
+    InvalidIR: loops are not closed.
     """
     order = _reverse_postorder(function.entry, graph)
     idom = _dominators(order, graph)
@@ -127,7 +129,20 @@ def flow(function: Function, graph: Success) -> Flow:
         for block in loop.blocks:
             loop_of[block] = loop
     block_of = {i: b for b in function.blocks for i in b.instructions}
-    return Flow(graph, order, idom, loops, loop_of, block_of)
+    found = Flow(graph, order, idom, loops, loop_of, block_of)
+    _require_closed(found)
+    return found
+
+
+def _require_closed(flow: Flow) -> None:
+    """Values of a loop leave it through phis only (LCSSA): the reverse reads them where their iteration is known."""
+    for block in flow.order:
+        for instruction in (*block.body, block.end):
+            for value in instruction.operands:
+                home = flow.loop_of.get(flow.block_of[value]) if isinstance(value, Instruction) else None
+                if home is not None and block not in home.blocks:
+                    error = InvalidIR("a value of a loop is used after it without a phi")
+                    raise blame(error, instruction)
 
 
 def _reverse_postorder(entry: Block, graph: Success) -> list[Block]:
@@ -187,10 +202,11 @@ def _loops(order: list[Block], idom: dict[Block, Block], graph: Success) -> list
             if index[target] > index[block]:
                 continue
             if not dominates(target, block):
-                raise Unsupported(
+                error = Unsupported(
                     "a loop of this kernel is entered at two places (irreducible control flow)",
                     hint="rewrite the jumps as for or while loops",
                 )
+                raise blame(error, block.end)
             latches.setdefault(target, []).append(block)
     loops = [_loop(header, ends, graph) for header, ends in latches.items()]
     loops.sort(key=lambda loop: -len(loop.blocks))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from irad.analysis.fixpoint import fixpoint
 from irad.analysis.objects import Object, Objects
+from irad.ir.lines import Lines
 from irad.ir.model import (
     Argument,
     AtomicReadWrite,
@@ -61,6 +62,12 @@ class Kinds:
         lines = [f"{o}: {', '.join(sorted(map(str, ts)))}" for o, ts in self.floats.items() if ts]
         lines += [f"%{v.name} carries {t}" for v, t in self.carriers.items() if isinstance(v, (Argument, Instruction))]
         return "\n".join(lines)
+
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with lines of Python."""
+        held = sorted((o.describe(lines), types) for o, types in self.floats.items() if types)
+        said = [f"{o}: {', '.join(sorted(map(str, types)))}" for o, types in held]
+        return "\n".join(said + [f"{label} carries {self.carriers[v]}" for v, label in lines.in_order(self.carriers)])
 
 
 def has_float(type: Type) -> bool:

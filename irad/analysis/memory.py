@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from irad.analysis.flow import Flow
 from irad.analysis.objects import Object, Objects
+from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     AtomicReadWrite,
     Block,
@@ -24,7 +25,6 @@ from irad.ir.model import (
     Load,
     Store,
 )
-from irad.ir.write import text_of
 from irad.rules import calls
 
 
@@ -39,15 +39,20 @@ class Memory:
     def is_stable(self, load: Load) -> bool:
         return load not in self.overwritten
 
-    def because(self, load: Load) -> str:
-        """Why `load` cannot be repeated, in words."""
+    def because(self, load: Load) -> Reason:
+        """Why `load` can, or cannot, be repeated."""
         if load not in self.overwritten:
-            return "nothing writes this memory afterwards"
+            return Reason("nothing writes this memory afterwards")
         witness = self.overwritten[load]
-        return "the caller may write this memory" if witness is None else f"overwritten by: {text_of(witness)}"
+        return Reason("the caller may write this memory") if witness is None else Reason("overwritten by", witness)
 
     def __str__(self) -> str:
         return "\n".join(f"%{load.name}: {self.because(load)}" for load in self.overwritten)
+
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with lines of Python."""
+        loads = [v for v in lines.order(self.overwritten) if isinstance(v, Load)]
+        return "\n".join(f"{lines.label(v)}: {self.because(v).told(lines)}" for v in loads)
 
 
 def memory(

@@ -10,6 +10,7 @@ from irad.analysis.activity import Activity
 from irad.analysis.kinds import Kinds
 from irad.analysis.objects import Objects, holds_pointers
 from irad.canonical import Canonical
+from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     Argument,
     Block,
@@ -24,7 +25,6 @@ from irad.ir.model import (
     Value,
 )
 from irad.ir.types import Int
-from irad.ir.write import text_of
 from irad.rules import calls, linear, scalar
 
 
@@ -34,15 +34,19 @@ class Needs:
 
     of: dict[Value, list[tuple[Block, Instruction | None]]]
 
-    def because(self, value: Value) -> str:
-        """The first reader of `value`, in words."""
+    def because(self, value: Value) -> Reason:
+        """The first reader of `value`."""
         block, reader = self.of[value][0]
-        return f"read back from {block.name}" if reader is None else f"read for: {text_of(reader)}"
+        return Reason("tells the way back, at", block.end) if reader is None else Reason("read for", reader)
 
     def __str__(self) -> str:
         return "\n".join(
             f"%{v.name}: {self.because(v)}" for v in self.of if isinstance(v, (Argument, Instruction))
         )
+
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with lines of Python."""
+        return "\n".join(f"{label}: {self.because(v).told(lines)}" for v, label in lines.in_order(self.of))
 
 
 def needs(canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activity) -> Needs:

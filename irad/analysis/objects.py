@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from irad.analysis.fixpoint import closure, fixpoint
+from irad.ir.lines import Lines
 from irad.ir.model import (
     Alloca,
     Argument,
@@ -48,6 +49,10 @@ class Object:
         if isinstance(self.source, str):
             return f"{self.kind} {self.source}".rstrip()
         return f"{self.kind} %{self.source.name}"
+
+    def describe(self, lines: Lines) -> str:
+        """Like `str`, with the parameter, or the line of Python, that it comes from."""
+        return str(self) if isinstance(self.source, str) else f"{self.kind} {lines.label(self.source)}"
 
 
 EXTERNAL = Object("external", "")
@@ -146,6 +151,9 @@ class _Solver:
                 own = Object("argument", argument)
                 self.of[argument].add(own)
                 self.contents[own].add(EXTERNAL)
+        # an integer may be the address of whatever an integer was made of
+        self.exposed: set[Object] = set()
+        self.made = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
         self.contents[EXTERNAL].add(EXTERNAL)
         self.contents[ADDRESS].add(ADDRESS)
 
@@ -179,8 +187,11 @@ class _Solver:
                 return self.flow_into(instruction, {o for v in instruction.operands for o in self.get(v)})
             case Select() if holds_pointers(instruction.type):
                 return self.flow_into(instruction, {o for v in instruction.operands[1:] for o in self.get(v)})
+            case Cast(op="ptrtoint" | "ptrtoaddr"):
+                self.exposed |= self.get(instruction.operands[0])
+                return self.made
             case Cast(op="inttoptr"):
-                return self.flow_into(instruction, {ADDRESS})
+                return self.flow_into(instruction, {ADDRESS} | self.exposed)
             case Cast(op="bitcast" | "addrspacecast") if holds_pointers(instruction.type):
                 return self.flow_into(instruction, self.get(instruction.operands[0]))
             case Load() if holds_pointers(instruction.type):

@@ -116,7 +116,7 @@ class Augmented(Body):
         new = self.value(value)
         if isinstance(new.type, Int) and new.type != place.type:
             new = self.out.cast("zext", new, place.type)
-        self.out.store(new, self.address(place))
+        self.mark_tape(self.out.store(new, self.address(place), place.align))
 
     def address(self, place: Place) -> Value:
         """Where this iteration's entry of `place` lies."""
@@ -149,12 +149,12 @@ class Augmented(Body):
         for loop, place in buffer.counts.items():
             count = self.count_before(loop, buffer.loop)
             self.counts[buffer, loop] = count
-            out.store(count, self.address(place))
+            self.mark_tape(out.store(count, self.address(place)))
         counts = {loop: self.counts[buffer, loop] for loop in buffer.counts}
         offsets, total = member_offsets(out, buffer, counts)
         pointer = self.allocate(total)
         assert buffer.pointer is not None
-        self.out.store(pointer, self.address(buffer.pointer))
+        self.mark_tape(self.out.store(pointer, self.address(buffer.pointer)))
         for place, offset in zip(buffer.members, offsets, strict=True):
             self.bases[place] = self.out.offset(pointer, offset)
 
@@ -196,14 +196,13 @@ class Augmented(Body):
         out.block = full
         doubled = out.call("llvm.umax.i64", I64, [out.binary("shl", capacity, integer(1, I64)), integer(16, I64)])
         record = integer(buffer.record, I64)
-        old = out.load(PTR, cells.pointer)
+        old = out.load(PTR, cells.pointer)  # given up with the whole tape: the buffers together take twice the last one
         new = self.allocate(saturating_product(out, doubled, record))
         out.call("llvm.memcpy.p0.p0.i64", VOID, [new, old, out.binary("mul", capacity, record), integer(0, I1)])
-        out.call("irad_free", VOID, [old])
         out.store(new, cells.pointer)
         out.store(doubled, cells.capacity)
         assert buffer.pointer is not None
-        out.store(new, self.address(buffer.pointer))
+        self.mark_tape(out.store(new, self.address(buffer.pointer)))
         out.branch(enough)
         out.block = enough
 

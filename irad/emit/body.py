@@ -9,6 +9,7 @@ from irad.analysis.kinds import Kinds
 from irad.analysis.memory import Memory
 from irad.analysis.objects import Objects
 from irad.canonical import Canonical
+from irad.emit.scopes import Scopes
 from irad.ir.build import Builder
 from irad.ir.model import (
     Argument,
@@ -18,6 +19,7 @@ from irad.ir.model import (
     Function,
     Global,
     Instruction,
+    Load,
     Phi,
     Return,
     Store,
@@ -28,6 +30,7 @@ from irad.ir.model import (
 )
 from irad.ir.types import I1, I8, I32, PTR, VOID, FunctionType, Type
 from irad.plan import Plan
+from irad.rules import calls
 
 OUT_OF_MEMORY = 0x11  # status of a derivative function that could not allocate; the outermost one makes MemoryError
 
@@ -48,6 +51,7 @@ class Subject:
     guarded: frozenset[Instruction]
     wanted: Wanted
     plan: Plan | None
+    scopes: Scopes | None = None  # where accesses may be told apart: the root, when nothing calls it
 
     @property
     def function(self) -> Function:
@@ -107,7 +111,23 @@ class Body:
         if isinstance(new, Call):
             new.attributes = tuple(a for a in new.attributes if not a.startswith("#"))
         self.map[instruction] = new
+        self.mark_primal(new, instruction)
         return self.out.append(new)
+
+    def mark_primal(self, new: Instruction, source: Instruction) -> None:
+        """Say which memory a copied access touches."""
+        scopes = self.subject.scopes
+        if scopes is None:
+            return
+        match source:
+            case Load() | Store():
+                scopes.primal(new, source.operands[-1])
+            case Call() if source.callee_name in calls.FILLS:
+                scopes.primal(new, source.operands[0])
+            case Call() if source.callee_name in calls.COPIES:
+                scopes.primal(new, source.operands[0], source.operands[1])
+            case _:
+                pass
 
     def begin_phi(self, phi: Phi, type: Type, name: str, operands: dict[Value, Value]) -> Phi:
         """A phi like `phi` whose operand for v will be `operands[v]` (a zero of its type where there is none)."""
@@ -166,9 +186,12 @@ class Body:
 
     # --- allocation ---
 
-    def allocate(self, size: Value, align: int = 64) -> Value:
-        """Heap memory that lives until the derivative call ends; leaves by the out-of-memory exit where there is none."""
-        pointer = self.out.call("irad_alloc", PTR, [size, integer(align, I32)])
+    def allocate(self, size: Value, allocator: str = "irad_tape") -> Value:
+        """Memory that lives until the derivative call ends; leaves by the out-of-memory exit where there is none.
+
+        What may be returned comes from `irad_alloc`, all else from `irad_tape`.
+        """
+        pointer = self.out.call(allocator, PTR, [size, integer(64, I32)])
         failed, fine = self.split("none"), self.split("some")
         self.out.branch_if(self.out.compare("eq", pointer, Constant(PTR, "null")), failed, fine)
         self.out.block = failed
@@ -189,13 +212,25 @@ class Body:
         found = [a for a in self.arguments if a.name.startswith("excinfo") and a.type == PTR]
         return found[0] if found else None
 
-    def zero_memory(self, pointer: Value, size: Value) -> None:
-        self.out.call("llvm.memset.p0.i64", VOID, [pointer, integer(0, I8), size, integer(0, I1)])
+    def zero_memory(self, pointer: Value, size: Value) -> Value:
+        return self.out.call("llvm.memset.p0.i64", VOID, [pointer, integer(0, I8), size, integer(0, I1)])
 
-    def shadow_allocation(self, call: Call) -> None:
+    def mark_shadow(self, access: Value, *pointers: Value) -> Value:
+        """Say that `access` touches the shadows of `pointers`."""
+        if self.subject.scopes is not None:
+            self.subject.scopes.shadow(access, *pointers)
+        return access
+
+    def mark_tape(self, access: Value) -> Value:
+        """Say that `access` touches the tape."""
+        if self.subject.scopes is not None:
+            self.subject.scopes.tape(access)
+        return access
+
+    def shadow_allocation(self, call: Call, allocator: str = "irad_tape") -> None:
         """Zeroed memory for the shadow of an allocation; null where the primal's own failed, which then raises."""
         size = self.value(call.operands[0])
-        self.map[call] = pointer = self.allocate(size)
+        self.map[call] = pointer = self.allocate(size, allocator)
         self.zero_memory(pointer, size)
 
     # --- calls of differentiated functions ---

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from irad.canonical import FRAME, SHADOW
 from irad.errors import Unsupported
+from irad.ir.lines import blame
 from irad.ir.model import Call, Value
 from irad.ir.types import I32, VOID, Struct, Type, field_offset
-from irad.ir.write import text_of
 
 if TYPE_CHECKING:
     from irad.emit.augment import Augmented
@@ -28,11 +28,10 @@ def is_frame(call: Call) -> bool:
 def require_status(call: Call) -> None:
     """Functions that return a status or nothing can be differentiated as calls (Numba's all do)."""
     if call.type not in (I32, VOID):
-        raise Unsupported(
-            "a call that returns a value directly is not differentiated",
-            hint="mark the helper inline='always'",
-            instruction=text_of(call),
+        error = Unsupported(
+            "a call that returns a value directly is not differentiated", hint="mark the helper inline='always'"
         )
+        raise blame(error, call)
 
 
 def tangent(call: Call, out: Tangent) -> None:

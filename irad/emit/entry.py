@@ -13,7 +13,7 @@ from typing import Protocol
 
 from irad.emit.arrays import Code, View, accumulate, extent, overlap
 from irad.emit.body import OUT_OF_MEMORY, Subject, make_function
-from irad.emit.runtime import ADOPT, RELEASE
+from irad.emit.runtime import ADOPT, HEAP, RELEASE
 from irad.errors import Unsupported
 from irad.ir.build import Builder
 from irad.ir.model import Argument, Block, Constant, Function, Global, Value, integer, zero
@@ -98,8 +98,7 @@ class Entry:
     # --- memory ---
 
     def open_heap(self) -> None:
-        self.heap = self.out.alloca(PTR)
-        self.out.store(NULL, self.heap)
+        self.heap = self.zeroed(HEAP)
 
     def close_heap(self) -> None:
         if self.concrete:
@@ -176,8 +175,9 @@ class Entry:
     def workspace(self, position: int, failed: Block) -> Value:
         leaf = self.interface.flat()[position][0] if position >= 0 else None
         if leaf is None or leaf.role != "data":
+            what = f"{leaf.path}, which" if leaf is not None else "memory that"
             raise Unsupported(
-                "active data passes through memory that is not an array of the kernel",
+                f"active data passes through {what} is not an array of the kernel",
                 hint="keep active values in arrays of floats",
             )
         view = self.argument_view(position)
@@ -425,22 +425,27 @@ def reverse(
 
 @dataclass(frozen=True)
 class TapeLayout:
-    """The block that lives from the augmented call to the release: heap list, workspaces, shadow of the result, frame."""
+    """The block that lives from the augmented call to the release: heap list, workspaces, shadow of the result, its
+    geometry (the shadow may not hold it: reversing what fills the result clears the shadow), frame."""
 
     workspaces: int
     result: int
     frame: int
 
     def at_workspace(self, index: int) -> int:
-        return 16 + 16 * index
+        return size_of(HEAP) + 16 * index
 
     @property
     def at_result(self) -> int:
-        return _rounded(16 + 16 * self.workspaces)
+        return _rounded(size_of(HEAP) + 16 * self.workspaces)
+
+    @property
+    def at_geometry(self) -> int:
+        return self.at_result + _rounded(self.result)
 
     @property
     def at_frame(self) -> int:
-        return self.at_result + _rounded(self.result)
+        return self.at_geometry + _rounded(self.result)
 
     @property
     def size(self) -> int:
@@ -482,7 +487,7 @@ def split_augmented(
     status = out.call(augmented, I32, [entry.retptr, entry.excinfo, *entry.flat, *shadows, frame])
     entry.end(status, failed)
     entry.adopt(entry.retptr)
-    out.store(out.load(PTR, entry.heap), tape)
+    _copy(out, tape, entry.heap, size_of(HEAP))
     for leaf in interface.result:
         if is_float_array(leaf):
             _keep_geometry(entry, leaf, tape, layout)
@@ -492,13 +497,17 @@ def split_augmented(
     return entry.function, entry.heap
 
 
+def _copy(out: Builder, to: Value, source: Value, size: int) -> None:
+    out.call("llvm.memcpy.p0.p0.i64", VOID, [to, source, integer(size, I64), integer(0, I1)])
+
+
 def _keep_geometry(entry: Entry, leaf: Leaf, tape: Value, layout: TapeLayout) -> None:
-    """Shape and strides of a returned array go into the shadow of the result: the pullback reads them there."""
+    """Shape and strides of a returned array go onto the tape: the pullback reads them there."""
     out = entry.out
     for i in (*leaf.shape, *leaf.strides):
         offset = entry.interface.result[i].offset
         value = out.load(I64, out.offset(entry.retptr, offset))
-        out.store(value, out.offset(tape, layout.at_result + offset))
+        out.store(value, out.offset(tape, layout.at_geometry + offset))
 
 
 def split_pullback(
@@ -512,7 +521,7 @@ def split_pullback(
     layout = _tape_layout(interface, subject)
     out = entry.out
     shadow = out.offset(tape, layout.at_result)
-    entry.retptr = shadow
+    entry.retptr = out.offset(tape, layout.at_geometry)
     for index in range(layout.workspaces):
         where = out.offset(tape, layout.at_workspace(index))
         entry.fill_zero(out.load(PTR, where), out.load(I64, out.offset(where, 8)))
@@ -528,8 +537,8 @@ def split_release(name: str, *, concrete: bool) -> tuple[Function, Value]:
     function = make_function(name, [tape], VOID, linkage=())
     out = Builder(Block("entry"))
     function.blocks.append(out.block)
-    heap = out.alloca(PTR)
-    out.store(out.load(PTR, tape), heap)
+    heap = out.alloca(HEAP, align=16)
+    _copy(out, heap, tape, size_of(HEAP))
     if concrete:
         out.call(RELEASE, VOID, [heap])
     out.ret()

@@ -51,7 +51,7 @@ class Tangent(Body):
             case Call() if call_rules.is_frame(instruction):
                 pass  # only reverse mode has a tape
             case Call() if call_rules.is_shadow(instruction):
-                self.shadow_allocation(instruction)
+                self.shadow_allocation(instruction, "irad_alloc")  # the tangent of a returned array
             case Alloca():
                 self.copy(instruction)
                 if instruction in subject.canonical.shadow.values():

@@ -13,9 +13,9 @@ from irad.analysis.needs import clears
 from irad.emit.aggregate import add
 from irad.errors import AmbiguousKind
 from irad.ir.build import Builder
+from irad.ir.lines import blame
 from irad.ir.model import Argument, Block, Call, Function, Load, Store, Value, integer, real, zero
 from irad.ir.types import I1, I8, I64, PTR, VOID, Float, FunctionType, Type, size_of
-from irad.ir.write import text_of
 from irad.rules import calls
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ def moves(call: Call) -> bool:
 
 def load_tangent(load: Load, out: Tangent) -> None:
     if load in out.subject.activity:
-        out.set(load, out.out.load(out.tangent_type(load), out.shadow(load.pointer), load.align))
+        dot = out.out.load(out.tangent_type(load), out.shadow(load.pointer), load.align)
+        out.set(load, out.mark_shadow(dot, load.pointer))
 
 
 def load_adjoint(load: Load, bar: Value, out: Reverse) -> None:
     where = out.look_shadow(load.pointer)
-    before = out.out.load(bar.type, where, load.align)
-    out.out.store(add(out.out, before, bar), where, load.align)
+    before = out.mark_shadow(out.out.load(bar.type, where, load.align), load.pointer)
+    out.mark_shadow(out.out.store(add(out.out, before, bar), where, load.align), load.pointer)
 
 
 # --- store ----------------------------------------------------------------------------------------------------------
@@ -55,7 +56,8 @@ def store_tangent(store: Store, out: Tangent) -> None:
         return
     type = out.subject.kinds.tangent_type(store.value) or store.value.type
     dot = out.dot(store.value)
-    out.out.store(zero(type) if dot is None else dot, out.shadow(store.pointer), store.align)
+    stored = out.out.store(zero(type) if dot is None else dot, out.shadow(store.pointer), store.align)
+    out.mark_shadow(stored, store.pointer)
 
 
 def store_adjoint(store: Store, out: Reverse) -> None:
@@ -63,8 +65,9 @@ def store_adjoint(store: Store, out: Reverse) -> None:
         return
     type = out.subject.kinds.tangent_type(store.value) or store.value.type
     where = out.look_shadow(store.pointer)
-    bar = out.out.load(type, where, store.align) if store.value in out.subject.activity else None
-    out.out.store(zero(type), where, store.align)
+    active = store.value in out.subject.activity
+    bar = out.mark_shadow(out.out.load(type, where, store.align), store.pointer) if active else None
+    out.mark_shadow(out.out.store(zero(type), where, store.align), store.pointer)
     if bar is not None:
         out.add(store.value, bar)
 
@@ -84,11 +87,10 @@ def element_type(call: Call, subject: Subject) -> Float | None:
         return None
     types = subject.kinds.element(objects)
     if len(types) > 1 and call.callee_name in calls.COPIES:
-        raise AmbiguousKind(
-            "memory that may hold both float32 and float64 is copied as a block",
-            hint="copy it element by element",
-            instruction=text_of(call),
+        error = AmbiguousKind(
+            "memory that may hold both float32 and float64 is copied as a block", hint="copy it element by element"
         )
+        raise blame(error, call)
     return min(types, key=str) if types else None
 
 
@@ -98,9 +100,9 @@ def move_tangent(call: Call, out: Tangent) -> None:
     to, source, length = call.operands[:3]
     if call.callee_name in calls.COPIES and _has_shadow(source, out.subject):
         operands = [out.shadow(to), out.shadow(source), out.value(length), integer(0, I1)]
-        out.out.call(call.callee_name, VOID, operands)
+        out.mark_shadow(out.out.call(call.callee_name, VOID, operands), to, source)
     else:
-        out.zero_memory(out.shadow(to), _as_i64(out.out, out.value(length)))
+        out.mark_shadow(out.zero_memory(out.shadow(to), _as_i64(out.out, out.value(length))), to)
 
 
 def move_adjoint(call: Call, out: Reverse) -> None:
@@ -114,7 +116,8 @@ def move_adjoint(call: Call, out: Reverse) -> None:
         out.out.call(copy_adjoint_name(type), VOID, [where, out.look_shadow(source), size])
         out.uses_copy_adjoint.add(type)
     else:
-        out.out.call("llvm.memset.p0.i64", VOID, [where, integer(0, I8), size, integer(0, I1)])
+        cleared = out.out.call("llvm.memset.p0.i64", VOID, [where, integer(0, I8), size, integer(0, I1)])
+        out.mark_shadow(cleared, to)
 
 
 def _has_shadow(pointer: Value, subject: Subject) -> bool:

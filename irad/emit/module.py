@@ -41,11 +41,14 @@ def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[F
                 for new in _provide(name, type, source):
                     module.functions.setdefault(new.name, new)
                     queue.append(new)
+        for name in sorted(_mentioned(function) & source.functions.keys() - module.functions.keys()):
+            module.functions[name] = strip(source.functions[name])
+            queue.append(module.functions[name])
     return module
 
 
 def called(function: Function) -> dict[str, FunctionType]:
-    """The functions of the module that `function` calls or refers to, with their types as used."""
+    """The functions that `function` calls, with their types as used."""
     found: dict[str, FunctionType] = {}
     for instruction in function.instructions:
         if isinstance(instruction, Call) and instruction.callee_name:
@@ -54,10 +57,15 @@ def called(function: Function) -> dict[str, FunctionType]:
     return found
 
 
+def _mentioned(function: Function) -> set[str]:
+    """Names of the globals among the operands of `function`: a raise stores the function that unwraps its arguments."""
+    return {name for instruction in function.instructions for value in instruction.operands for name in references(value)}
+
+
 def _provide(name: str, type: FunctionType, source: Module) -> list[Function]:
     if name in HELPERS:
         return [HELPERS[name]()]
-    if name == "irad_alloc":
+    if name in ("irad_alloc", "irad_tape"):
         arguments = [Argument(t, "") for t in type.parameters]
         arguments[1].attributes = ("allocalign",)
         return [Function(name, type, arguments, linkage=("noalias",), attributes=ALLOCATOR_ATTRIBUTES)]

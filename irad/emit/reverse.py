@@ -234,7 +234,7 @@ class Reverse:
 
     def saved(self, value: Value) -> Value:
         place = self.plan.place[value]
-        loaded = self.out.load(place.type, self.address(place))
+        loaded = self.mark_tape(self.out.load(place.type, self.address(place), place.align))
         type = value.type
         if isinstance(type, Int) and type != place.type:
             return self.out.append(Cast(op="trunc", type=type, operands=[loaded]))
@@ -248,7 +248,21 @@ class Reverse:
         new.flags = tuple(f for f in new.flags if f not in POISON_FLAGS)
         if isinstance(new, Call):
             new.attributes = tuple(a for a in new.attributes if not a.startswith("#"))
+        if isinstance(value, Load) and self.subject.scopes is not None:
+            self.subject.scopes.primal(new, value.pointer)
         return self.out.append(new)
+
+    def mark_shadow(self, access: Value, *pointers: Value) -> Value:
+        """Say that `access` touches the shadows of `pointers`."""
+        if self.subject.scopes is not None:
+            self.subject.scopes.shadow(access, *pointers)
+        return access
+
+    def mark_tape(self, access: Value) -> Value:
+        """Say that `access` touches the tape."""
+        if self.subject.scopes is not None:
+            self.subject.scopes.tape(access)
+        return access
 
     def induction(self, phi: Phi) -> Value:
         induction = self.canonical.inductions[phi]
@@ -278,10 +292,12 @@ class Reverse:
         assert buffer.pointer is not None
         base = self.memo.get(buffer)
         if base is None:
-            base = self.memo[buffer] = self.out.load(PTR, self.address(buffer.pointer))
+            base = self.memo[buffer] = self.mark_tape(self.out.load(PTR, self.address(buffer.pointer)))
         if buffer.growing:
             return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
-        counts = {loop: self.out.load(I64, self.address(where)) for loop, where in buffer.counts.items()}
+        counts = {
+            loop: self.mark_tape(self.out.load(I64, self.address(where))) for loop, where in buffer.counts.items()
+        }
         offset: Value = integer(0, I64)
         if place is not buffer.members[0]:
             offset = member_offsets(self.out, buffer, counts)[0][buffer.members.index(place)]

@@ -6,6 +6,13 @@ a list of all blocks of this derivative call. The outermost function releases th
 
 A block is an array of Numba's runtime (counted in its statistics, and fit to be returned): 64 bytes of our own, then the
 data. The last three words before the data are: next block, previous block, Numba's meminfo.
+
+The tape (`irad_tape`) is never returned and ends with the call as a whole: it comes from an arena of chunks, each at
+least twice the size of the one before, by moving a pointer. Fresh pages cost more than the arithmetic that fills them,
+so one chunk outlives the call, in a slot of the process (`irad_tape_cache`) that calls take it from and give it back to.
+
+The heap is five words: list of blocks, next free byte of the arena, its end, newest chunk, size of the newest chunk.
+A chunk begins with two words: the chunk before it, its size.
 """
 
 from __future__ import annotations
@@ -21,9 +28,10 @@ from irad.ir.model import (
     Global,
     Module,
     Value,
+    Variable,
     integer,
 )
-from irad.ir.types import I32, I64, PTR, VOID, FunctionType, Int, Type
+from irad.ir.types import I32, I64, PTR, VOID, Array, FunctionType, Int, Type
 
 HEADER = 64
 META, PREVIOUS, NEXT = -8, -16, -24
@@ -31,7 +39,15 @@ DATA = 24  # offset of the data pointer in Numba's MemInfo {refct, dtor, dtor_in
 NULL = Constant(PTR, "null")
 
 ALLOCATE, FREE, RELEASE, ADOPT = "irad.heap.allocate", "irad.heap.free", "irad.heap.release", "irad.heap.adopt"
-ABSTRACT = {"irad_alloc": ALLOCATE, "irad_free": FREE}
+TAPE, MORE = "irad.tape.take", "irad.tape.more"
+ABSTRACT = {"irad_alloc": ALLOCATE, "irad_tape": TAPE, "irad_free": FREE}
+CACHE = "irad_tape_cache"  # a pointer: the chunk that waits for the next call, or null
+
+HEAP = Array(5, I64)
+FREE_BYTE, END, CHUNK, SIZE = 8, 16, 24, 32
+CHUNK_HEADER = 64
+FIRST_CHUNK = 1 << 16
+LARGEST_KEPT = 1 << 28  # bytes: a larger chunk is given back to the system
 
 
 def concretize(module: Module, heaps: dict[str, Value]) -> None:
@@ -49,8 +65,9 @@ def concretize(module: Module, heaps: dict[str, Value]) -> None:
                 _give_heap(instruction, heap, needing - set(heaps))
     for name in ABSTRACT:
         module.functions.pop(name, None)
-    for function in (allocate(), free(), release(), adopt()):
+    for function in (allocate(), free(), release(), adopt(), tape(), more()):
         module.functions[function.name] = function
+    module.variables[CACHE] = Variable(CACHE, "external global ptr")
 
 
 def _give_heap(call: Call, heap: Value, needing: set[str]) -> None:
@@ -168,7 +185,104 @@ def release() -> Function:
     out.branch(head)
     out.block = done
     out.store(NULL, heap)
+    _release_chunks(function, out, heap)
     out.ret()
+    return function
+
+
+def _release_chunks(function: Function, out: Builder, heap: Value) -> None:
+    """Keep the newest chunk, which is the largest, for the next call; give up the others."""
+    newest = out.load(PTR, out.offset(heap, CHUNK))
+    nothing = _split(function, out, out.compare("ne", newest, NULL), "tape")
+    before = out.load(PTR, newest)
+    small = out.compare("ule", out.load(I64, out.offset(newest, 8)), integer(LARGEST_KEPT, I64))
+    large = _split(function, out, small, "keep")
+    out.store(NULL, newest)
+    old = out.append(AtomicReadWrite(op="xchg", type=PTR, operands=[Global(CACHE), newest], ordering="acq_rel", align=8))
+    rest, kept = Block("rest"), out.block
+    function.blocks.append(rest)
+    out.call("free", VOID, [old])
+    out.branch(rest)
+    out.block = large
+    out.call("free", VOID, [newest])
+    out.branch(rest)
+    out.block = rest
+    chunk = out.phi(PTR, "chunk")
+    done = _split(function, out, out.compare("ne", chunk, NULL), "old")
+    following = out.load(PTR, chunk)
+    out.call("free", VOID, [chunk])
+    chunk.operands, chunk.blocks = [before, before, following], [kept, large, out.block]
+    out.branch(rest)
+    out.block = done
+    joint = Block("released")
+    function.blocks.append(joint)
+    for offset in (FREE_BYTE, END, CHUNK, SIZE):
+        out.store(integer(0, I64), out.offset(heap, offset))
+    out.branch(joint)
+    out.block = nothing
+    out.branch(joint)
+    out.block = joint
+
+
+def tape() -> Function:
+    """`ptr take(i64 size, i32 align, ptr heap)`: tape memory, aligned to 64 bytes; null where there is none."""
+    function, (size, _, heap), out = _function(TAPE, {"size": I64, "align": I32, "heap": PTR}, PTR, "alwaysinline")
+    some = out.call("llvm.umax.i64", I64, [size, integer(1, I64)])  # of an empty arena nothing would be null
+    padded = out.binary("and", out.binary("add", some, integer(63, I64)), integer(-64, I64))
+    at, end = out.load(I64, out.offset(heap, FREE_BYTE)), out.load(I64, out.offset(heap, END))
+    full = _split(function, out, out.compare("ule", padded, out.binary("sub", end, at)), "fits")
+    out.store(out.binary("add", at, padded), out.offset(heap, FREE_BYTE))
+    out.ret(out.cast("inttoptr", at, PTR))
+    out.block = full
+    out.ret(out.call(MORE, PTR, [padded, heap]))
+    return function
+
+
+def more() -> Function:
+    """`ptr more(i64 size, ptr heap)`: begin a new chunk, with room for `size` bytes, and take them."""
+    function, (size, heap), out = _function(MORE, {"size": I64, "heap": PTR}, PTR, "noinline")
+    too_large = _split(function, out, out.compare("ult", size, integer(1 << 61, I64)), "sensible")
+    newest, last = out.load(PTR, out.offset(heap, CHUNK)), out.load(I64, out.offset(heap, SIZE))
+    wanted = out.binary("add", size, integer(CHUNK_HEADER, I64))
+    doubled = out.call("llvm.umax.i64", I64, [out.binary("shl", last, integer(1, I64)), integer(FIRST_CHUNK, I64)])
+    room = out.call("llvm.umax.i64", I64, [wanted, doubled])
+    fresh, use = Block("fresh"), Block("use")
+    other = _split(function, out, out.compare("eq", newest, NULL), "first")
+    exchange = AtomicReadWrite(op="xchg", type=PTR, operands=[Global(CACHE), NULL], ordering="acq_rel", align=8)
+    waiting = out.append(exchange)
+    none = _split(function, out, out.compare("ne", waiting, NULL), "waiting")
+    kept_size = out.load(I64, out.offset(waiting, 8))
+    kept = out.block
+    small = Block("small")
+    function.blocks += [fresh, use, small]
+    out.branch_if(out.compare("ule", wanted, kept_size), use, small)
+    out.block = small
+    out.call("free", VOID, [waiting])
+    out.branch(fresh)
+    for block in (other, none):
+        out.block = block
+        out.branch(fresh)
+    out.block = fresh
+    new = out.call("malloc", PTR, [room])
+    failed = _split(function, out, out.compare("ne", new, NULL), "some")
+    made = out.block
+    out.branch(use)
+    out.block = use
+    chunk, bytes_ = out.phi(PTR, "chunk"), out.phi(I64, "bytes")
+    chunk.operands, chunk.blocks = [waiting, new], [kept, made]
+    bytes_.operands, bytes_.blocks = [kept_size, room], [kept, made]
+    out.store(newest, chunk)
+    out.store(bytes_, out.offset(chunk, 8))
+    start = out.cast("ptrtoint", chunk, I64)
+    first = out.binary("and", out.binary("add", start, integer(16 + 63, I64)), integer(-64, I64))
+    out.store(out.binary("add", first, size), out.offset(heap, FREE_BYTE))
+    out.store(out.binary("add", start, bytes_), out.offset(heap, END))
+    out.store(chunk, out.offset(heap, CHUNK))
+    out.store(bytes_, out.offset(heap, SIZE))
+    out.ret(out.cast("inttoptr", first, PTR))
+    for block in (too_large, failed):
+        out.block = block
+        out.ret(NULL)
     return function
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from irad.emit.aggregate import extract, insert
 from irad.errors import MissingRule, Unsupported
+from irad.ir.lines import blame
 from irad.ir.model import (
     Cast,
     ExtractElement,
@@ -19,7 +20,6 @@ from irad.ir.model import (
     zero,
 )
 from irad.ir.types import Vector
-from irad.ir.write import text_of
 from irad.rules import linear, scalar
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def rule_of(instruction: Instruction) -> linear.Rule:
     """
     rule = scalar.rule_of(instruction)
     if rule is None:
-        raise MissingRule("no derivative is known for this operation", instruction=text_of(instruction))
+        error = MissingRule("no derivative is known for this operation", hint="write it with other operations")
+        raise blame(error, instruction)
     return rule
 
 
@@ -52,7 +53,8 @@ def _moves_bits(instruction: Instruction) -> bool:
 
 
 def _unsupported(instruction: Instruction) -> Unsupported:
-    return Unsupported("this operation on vectors is not differentiated", instruction=text_of(instruction))
+    why = "LLVM has made vectors of this, in a way that is not differentiated"
+    return blame(Unsupported(why, hint="write the loop or the tuple arithmetic element by element"), instruction)
 
 
 def tangent(value: Instruction, out: Tangent) -> Value | None:

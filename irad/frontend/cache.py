@@ -362,9 +362,9 @@ def leave_token(context: Any, value: Any) -> None:
     """Put a token for `value`, a kernel or a derivative function, into the function being compiled."""
     if context.target_name != "cpu" or context.environment is None:
         return
-    module, path = _path_in(context.environment.globals, value) or _path_of(value)
-    target = _resolve(module, path) if path else value
-    token = Token(module, path, fingerprint(target))
+    module, path = _path_in(context.environment.globals, value) or path_of(_root(value))
+    found = _resolve(module, path) if path else value
+    token = Token(module, path, fingerprint(found))
     if token not in context.environment.consts:
         context.environment.consts.append(token)
 
@@ -385,15 +385,17 @@ def _path_in(names: dict[str, Any], value: Any) -> tuple[str, str] | None:
     return None
 
 
-def _path_of(value: Any) -> tuple[str, str]:
-    """Where the kernel behind `value` is defined; an empty path when it cannot be found by name."""
-    function = _root(value).py_func
+def path_of(value: Any) -> tuple[str, str]:
+    """Where a kernel is defined; an empty path when it cannot be found by name, as derivatives and closures cannot."""
+    function = getattr(value, "py_func", value)
+    module, path = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
+    if isinstance(value, Derived):
+        return module, ""
     try:
-        found = _resolve(function.__module__, function.__qualname__)
+        found = _resolve(module, path)
     except (AttributeError, ImportError, ValueError):
-        return function.__module__, ""
-    same = found is function or getattr(found, "py_func", None) is function
-    return function.__module__, function.__qualname__ if same else ""
+        return module, ""
+    return module, path if found is value or getattr(found, "py_func", None) is function else ""
 
 
 def _resolve(module: str, path: str) -> Any:

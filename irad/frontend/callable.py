@@ -19,9 +19,11 @@ from irad.frontend.frame import AliasedArguments
 from irad.frontend.lower import dispatcher_of, place_of
 from irad.frontend.recipes import Recipe
 from irad.frontend.target import need
+from irad.frontend.wrapping import WrapperCompiler
 
 _numba: Any = need("numba", "njit")
-_types: Any = need("numba.core.types", "Dispatcher", "Dispatcher.dispatcher")
+_types: Any = need("numba.core.types", "Dispatcher.dispatcher", "Dispatcher.get_impl_key", "VarArg", "Any")
+_registry: Any = need("numba.core.registry", "cpu_target")
 _errors: Any = need("numba.core.errors", "NumbaError")
 _extending: Any = need("numba.extending", "intrinsic", "lower_builtin")
 _imputils: Any = need("numba.core.imputils", "lower_constant")
@@ -29,10 +31,30 @@ _models: Any = need("numba.core.datamodel.models", "OpaqueModel")
 _datamodel: Any = need("numba.core.datamodel", "register_default")
 
 VARIANTS = ("fast", "careful", "both")
+_REFUSALS = (IradError, _errors.NumbaError)
 
 
 class DerivativeType(_types.Dispatcher):
     """Numba's type of a derivative function: a dispatcher, whose use in compiled code leaves a token for caches."""
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """Numba asks for it when it generates a call; what it finds by it is then given the caller's context."""
+        context = _registry.cpu_target.target_context
+        if self not in _known:
+            _known.add(self)
+            context.insert_func_defn([(_call_of(self.dispatcher), self, (_types.VarArg(_types.Any),))])
+        return self
+
+
+_known: set[DerivativeType] = set()
+
+
+def _call_of(dispatcher: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        cache.leave_token(context, cache.derivative_of(dispatcher))
+        return context.get_function(_types.Dispatcher(dispatcher), signature)(builder, values)
+
+    return emit
 
 
 class DerivativeFunction(cache.Derived):
@@ -62,8 +84,8 @@ class DerivativeFunction(cache.Derived):
     @property
     def _numba_type_(self) -> Any:
         if self._type is None:
-            self._type = DerivativeType(self.dispatcher("both"))
             cache.made_from(self.dispatcher("both"), self)
+            self._type = DerivativeType(self.dispatcher("both"))
         return self._type
 
     def dispatcher(self, variant: str) -> Any:
@@ -83,11 +105,20 @@ class DerivativeFunction(cache.Derived):
             return self._fast(*args, **kwargs)
         except AliasedArguments:
             pass
-        except _errors.NumbaError as error:
+        except _REFUSALS as error:
             raise self._short(error) from None
+        return self.run("careful", *args, **kwargs)
+
+    def run(self, variant: str, *args: Any, **kwargs: Any) -> Any:
+        """Call one variant.
+
+        Raises
+        ------
+        AliasedArguments: arrays share memory and the variant is "fast"; nothing has run.
+        """
         try:
-            return self.dispatcher("careful")(*args, **kwargs)
-        except _errors.NumbaError as error:
+            return self.dispatcher(variant)(*args, **kwargs)
+        except _REFUSALS as error:
             raise self._short(error) from None
 
     @property
@@ -95,8 +126,10 @@ class DerivativeFunction(cache.Derived):
         found = self._dispatchers.get("fast")
         return self.dispatcher("fast") if found is None else found
 
-    def _short(self, error: Exception) -> IradError:
-        """Numba's message about arguments that it has no type for, in one line."""
+    def _short(self, error: Exception) -> Exception:
+        """The error without the frames of Numba's compiler; Numba's message about arguments without type in one line."""
+        if isinstance(error, IradError):
+            return error.with_traceback(None)
         lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
         said = next((line for line in lines if "annot determine Numba type" in line), lines[0] if lines else "")
         kind = BadArgumentType if "annot determine" in said else Unsupported
@@ -141,8 +174,8 @@ class Source:
         namespace = {"__name__": self.kernel.dispatcher.py_func.__module__, **self._namespace(variant)}
         function = _function(self.name, self.signature, self._body, namespace)
         function.__doc__, function.__module__ = self.doc, namespace["__name__"]
-        # exceptions of the kernel have to leave the generated function just as the kernel raises them
-        return _numba.njit(function)
+        # njit callers inline `both`; what only Python calls is not worth optimising a second time
+        return _numba.njit(function) if variant == "both" else _numba.njit(pipeline_class=WrapperCompiler)(function)
 
 
 def _function(name: str, signature: inspect.Signature, body: str, namespace: dict[str, Any]) -> Any:

@@ -76,12 +76,20 @@ class Compiled:
         return re.search(r"inttoptr \(?i64 \d{5,} to ptr", self.derivative.concrete) is not None
 
     def library(self, *, raw: bool) -> Any:
-        """The code library to link into a caller; `raw` for a caller that is lowered to be differentiated."""
+        """The code library to link into a caller; `raw` for a caller that is lowered to be differentiated.
+
+        Raises
+        ------
+        IradError: the pipeline refuses late.
+        """
         with target.lock:
             if raw not in self._libraries:
-                text = self.derivative.abstract if raw else self.derivative.concrete
-                self._libraries[raw] = target.link(text, f"irad.{self.query.mode}", raw=raw)
-            return self._libraries[raw]
+                self._libraries[raw] = _attempted(lambda: self._linked(raw))
+            return _or_raise(self._libraries[raw])
+
+    def _linked(self, raw: bool) -> Any:
+        text = self.derivative.abstract if raw else self.derivative.concrete
+        return target.link(text, f"irad.{self.query.mode}", raw=raw)
 
 
 _derive: Callable[[Query], Derivative] | None = None
@@ -95,31 +103,40 @@ def use(derive: Callable[[Query], Derivative]) -> None:
     _memo.clear()
 
 
-def compiled(query: Query) -> Compiled:
+def compiled(query: Query, *, raw: bool) -> Compiled:
     """The derivative that `query` asks for, made on first use. What failed once fails again at once.
+
+    raw: as in `Compiled.library`, which is made too.
 
     Raises
     ------
     IradError: whatever the pipeline refuses.
     """
+    assert _derive is not None
+    derive = _derive
     with target.lock:
-        found = _memo.get(query)
-        if found is None:
-            found = _memo[query] = _made(query)
+        if query not in _memo:
+            _memo[query] = _attempted(lambda: Compiled(query, derive(query)))
+        found = _or_raise(_memo[query])
+        found.library(raw=raw)
+    return found
+
+
+def _attempted(make: Callable[[], Any]) -> Any:
+    """What `make` makes, or its error."""
+    try:
+        return make()
+    except IradError as error:
+        return error.with_traceback(None)
+
+
+def _or_raise(found: Any) -> Any:
     if isinstance(found, IradError):
         raise copy.copy(found)
     return found
 
 
-def _made(query: Query) -> Compiled | IradError:
-    assert _derive is not None
-    try:
-        return Compiled(query, _derive(query))
-    except IradError as error:
-        return error.with_traceback(None)
-
-
-def with_scratch(query: Query, arrays: Sequence[int]) -> Compiled:
+def with_scratch(query: Query, arrays: Sequence[int], *, raw: bool) -> Compiled:
     """As `compiled`, but arrays which the kernel uses as active scratch memory are given shadows too.
 
     `arrays`: the positions that may be. The pipeline says which through the `needs_shadow` of its refusal.
@@ -130,7 +147,7 @@ def with_scratch(query: Query, arrays: Sequence[int]) -> Compiled:
     """
     while True:
         try:
-            return compiled(query)
+            return compiled(query, raw=raw)
         except IradError as error:
             asked = {i for i in getattr(error, "needs_shadow", ()) if i in arrays and query.activity[i] == "const"}
             if not asked:
@@ -171,7 +188,7 @@ def call(code: Code, version: Compiled, role: str, arguments: Sequence[Any]) -> 
     """Call an entry point, linking its library. Returns its LLVM result; all pointers are passed as `ptr`."""
     raw = code.context.target_name == target.NAME
     code.context.active_code_library.add_linking_library(version.library(raw=raw))
-    if version.has_addresses:
+    if not raw and version.has_addresses:
         cache.forbid(code.builder)
     flat = [_untyped(code, value) for value in arguments]
     result = _ir.VoidType() if role == "release" else _STATUS

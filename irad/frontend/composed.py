@@ -36,8 +36,7 @@ JACREV = """\
 out, state = augmented({names})
 rows = matrix(out, size(out), size({x}))
 for i in range(size(out)):
-    (out_bar,) = pullback(state, basis(out, i))
-    put_row(rows, i, out_bar)
+    put_row(rows, i, pullback(state, basis(out, i))[{at}])
 release(state)
 return shaped(rows, out, {x})
 """

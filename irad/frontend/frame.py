@@ -69,15 +69,15 @@ def versions(query: Query, variant: str, typingctx: Any, *, scratch: bool) -> Ve
     else:
         every = query.activity
     careful = replace(query, aliased=True, activity=every)
-    if variant == "careful":
-        return Versions(None, compiled(careful))
-    fast = with_scratch(query, arrays if scratch else ())
     nested = isinstance(typingctx, target.TypingContext)
+    if variant == "careful":
+        return Versions(None, compiled(careful, raw=nested))
+    fast = with_scratch(query, arrays if scratch else (), raw=nested)
     if variant == "fast" or nested or not _several_arrays(query.argtypes):
         why = "inside a function that is itself differentiated this is not supported" if nested else "there is one only"
         return Versions(fast, None, "" if variant == "fast" else why)
     try:
-        return Versions(fast, compiled(careful))
+        return Versions(fast, compiled(careful, raw=nested))
     except IradError as error:
         # disjoint arrays, the usual case, must not suffer from it
         return Versions(fast, None, str(error))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
+from irad.frontend import overloads
 from irad.frontend import target as irad_target
 from irad.frontend.target import need
 from irad.rewrite import CONTAINERS
 
-_numba: Any = need("numba", "njit", "__file__")
-_errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "NumbaDebugInfoWarning", "ForceLiteralArg")
+_numba: Any = need("numba", "njit")
+_errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "ForceLiteralArg")
 _types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional")
 _PLAIN: tuple[Any, ...] = tuple(
     getattr(_types, name)
@@ -41,7 +41,6 @@ _PLAIN: tuple[Any, ...] = tuple(
 )
 
 _SLOT = re.compile(r'@"?\.numba\.unresolved\$([\w.$]+)"?')
-_PACKAGE = os.path.dirname(_numba.__file__) + os.sep
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,9 @@ def lower(kernel: Any, argtypes: tuple[Any, ...]) -> Lowered:
     """
     dispatcher = dispatcher_of(kernel)
     argtypes = _checked(dispatcher, argtypes)
-    with irad_target.lock, warnings.catch_warnings():
-        # lines of a function without source file are approximate; that is no news to the user
-        warnings.simplefilter("ignore", _errors.NumbaDebugInfoWarning)
+    with irad_target.lock:
         irad_target.start()
+        overloads.install()
         compiled = _compile(dispatcher, argtypes)
         compiled.library._ensure_finalized()
         text = _direct(str(compiled.library._final_module))
@@ -181,10 +179,10 @@ def _place(error: Any) -> Place | None:
 def _places(error: Any) -> Iterator[Place]:
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
         path = os.path.abspath(os.path.expanduser(file))
-        if os.path.isfile(path) and not path.startswith(_PACKAGE):
+        if os.path.isfile(path) and not path.startswith(irad_target.PACKAGE):
             yield Place(path, int(line))
     where = getattr(error, "loc", None)
-    if where is not None and not where.filename.startswith(_PACKAGE):
+    if where is not None and not where.filename.startswith(irad_target.PACKAGE):
         yield Place(where.filename, where.line)
 
 

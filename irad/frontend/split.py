@@ -126,7 +126,7 @@ def _copy_of(code: Code, kind: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Pullback(Recipe):
-    """Adjoints of the arguments in `wrt`, fresh, from a state and a cotangent of the result.
+    """A tuple of fresh adjoints, None for arguments not in `wrt`, from a state and a cotangent of the result.
 
     own: the Numba types of the kernel's arguments, when the state comes from Python and may have lost them.
     """
@@ -146,7 +146,7 @@ class Pullback(Recipe):
         choice = _choice(self, own, variant, typingctx)
         state, given = _state_type(self.kernel, own, choice), arguments.plain(kinds[1])
         like(self.kernel, "the cotangent of the result", choice.first.result, given)
-        returned = tuple_type([derivative_type(own[i]) for i in self.wrt])
+        returned = tuple_type([derivative_type(kind) if i in self.wrt else _types.none for i, kind in enumerate(own)])
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = Code(context, builder)
@@ -175,8 +175,10 @@ class Pullback(Recipe):
         _by_version(code, choice, parts[CAREFUL], run)
         outcome.propagate(lambda: None)
         found: list[Any] = []
-        for i in self.wrt:
-            if i in choice.first.active:
+        for i in range(len(frame.kinds)):
+            if i not in self.wrt:
+                found.append(code.context.get_dummy_value())
+            elif i in choice.first.active:
                 found.append(adjoints.bar(i))
             else:
                 inside = iter([_copy_of(code, v.kind, v.value) for v in (made[a.name] for a in frame.arrays([i]))])
@@ -189,6 +191,10 @@ class Release(Recipe):
     """Gives the tape of a state back."""
 
     own: tuple[Any, ...] | None = None
+
+    def choice(self, own: Sequence[Any], typingctx: Any) -> Versions:
+        """What njit code calls for kernel arguments of these types."""
+        return _choice(self, own, "both", typingctx)
 
     @property
     def verb(self) -> str:
@@ -203,13 +209,17 @@ class Release(Recipe):
         choice = _choice(self, own, variant, typingctx)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = Code(context, builder)
-            tape = builder.inttoptr(builder.extract_value(values[0], TAPE), _cgutils.voidptr_t)
-            careful = builder.extract_value(values[0], CAREFUL)
-            _by_version(code, choice, careful, lambda version: call(code, version, "release", [tape]))
+            address, careful = (builder.extract_value(values[0], part) for part in (TAPE, CAREFUL))
+            release_tape(Code(context, builder), choice, address, careful)
             return context.get_dummy_value()
 
         return _types.none(_state_type(self.kernel, own, choice)), generate
+
+
+def release_tape(code: Code, choice: Versions, address: Any, careful: Any) -> None:
+    """Emit the release of a tape by the version that made it."""
+    tape = code.builder.inttoptr(address, _cgutils.voidptr_t)
+    _by_version(code, choice, careful, lambda version: call(code, version, "release", [tape]))
 
 
 def _views(frame: Frame, choice: Versions, state: Any, packed: Any) -> dict[str, View]:

@@ -7,8 +7,11 @@ gone: an override that Numba no longer calls would be a silent fault.
 from __future__ import annotations
 
 import importlib
+import os
 import re
+from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -37,6 +40,7 @@ def need(module: str, *names: str) -> Any:
 
 numba: Any = importlib.import_module("numba")
 check_numba(numba.__version__)
+PACKAGE = os.path.dirname(numba.__file__) + os.sep
 
 types: Any = need("numba.core.types", "ObjModeDispatcher", "Dispatcher", "Type")
 typing: Any = need("numba.core.typing", "Context.resolve_value_type", "Context.resolve_function_type")
@@ -49,6 +53,7 @@ _codegen: Any = need(
     "JITCodeLibrary._ensure_finalized",
     "JITCPUCodegen._library_class",
     "JITCPUCodegen.set_env",
+    "JITCPUCodegen.insert_unresolved_ref",
     "JITCPUCodegen._get_host_cpu_name",
     "JITCPUCodegen._get_host_cpu_features",
 )
@@ -56,13 +61,19 @@ _cpu: Any = need(
     "numba.core.cpu",
     "CPUContext.init",
     "CPUContext.get_executable",
+    "CPUContext.call_unresolved",
+    "CPUContext.add_linking_libs",
     "CPUContext.get_function",
     "CPUContext.create_cpython_wrapper",
     "CPUContext.create_cfunc_wrapper",
     "CPUContext.load_additional_registries",
     "CPUContext.install_registry",
+    "CPUContext._compile_subroutine_no_cache",
+    "CPUContext.subtarget",
+    "CPUContext.enable_debuginfo",
     "CPUTargetOptions.finalize",
 )
+_cgutils: Any = need("numba.core.cgutils", "get_or_insert_function")
 _descriptors: Any = need("numba.core.descriptors", "TargetDescriptor")
 _dispatcher: Any = need("numba.core.dispatcher", "Dispatcher.add_overload", "Dispatcher.compile")
 _extension: Any = need(
@@ -70,7 +81,10 @@ _extension: Any = need(
 )
 _registry: Any = need("numba.core.registry", "CPUDispatcher", "cpu_target")
 _environment: Any = need("numba.core.environment", "lookup_environment")
-_compiler: Any = need("numba.core.compiler", "Flags.dbg_directives_only", "Flags.dbg_optnone", "Flags.debuginfo")
+_compiler: Any = need("numba.core.compiler", "Compiler.define_pipelines", "Flags.dbg_directives_only", "Flags.dbg_optnone")
+_lowering: Any = need("numba.core.lowering", "Lower._compute_def_location")
+_passes: Any = need("numba.core.typed_passes", "NativeLowering.lowering_class")
+_machinery: Any = need("numba.core.compiler_machinery", "register_pass", "PassManager.finalize")
 _ccallback: Any = need("numba.core.ccallback", "CFunc")
 _npyimpl: Any = need("numba.np.npyimpl", "_Kernel", "numpy_ufunc_kernel", "numpy_gufunc_kernel")
 _dufunc: Any = need("numba.np.ufunc.dufunc", "DUFunc.find_ewise_function")
@@ -110,9 +124,13 @@ class RawCodegen(_codegen.JITCPUCodegen):
     def set_env(self, env_name: str, env: Any) -> None:
         """Nothing: there is no machine code that could read the environment."""
 
+    def insert_unresolved_ref(self, builder: Any, fnty: Any, name: str) -> Any:
+        """The function that a recursive call names: linking finds it."""
+        return _cgutils.get_or_insert_function(builder.module, fnty, name)
 
-class OptimizedLibrary(_codegen.JITCodeLibrary):
-    """A library of Numba's cpu target whose text is already optimised: Numba only compiles it to machine code."""
+
+class CompiledLibrary(_codegen.JITCodeLibrary):
+    """A library of Numba's cpu target that is compiled to machine code as it stands."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -124,27 +142,38 @@ def link(text: str, name: str, *, raw: bool = False, libraries: tuple[Any, ...] 
     """A code library of `text`, to be linked into callers with `add_linking_library`.
 
     Under Numba's cpu target, for callers compiled by Numba; with `raw`, under ours, for callers that are to be
-    differentiated themselves. `libraries` are linked into it. Environments of the module's `NumbaEnv` globals are set,
-    without which a `raise` with run-time arguments changes its class.
+    differentiated themselves. `libraries` are linked into it. It becomes machine code only as a part of its callers.
     """
     with lock:
         start()
         codegen = (target if raw else _registry.cpu_target).target_context.codegen()
-        library = codegen.create_library(name) if raw else OptimizedLibrary(codegen, name)
+        library = RawLibrary(codegen, name)
         for other in libraries:
             library.add_linking_library(other)
         library.add_llvm_module(llvm.parse(text))
         library.finalize()
         if not raw:
-            for environment in set(re.findall(r'@"?(_ZN08NumbaEnv[^\s",()]+)', text)):
-                _set_environment(codegen, library, environment)
+            _set_environments(codegen, text)
     return library
 
 
-def _set_environment(codegen: Any, library: Any, name: str) -> None:
-    environment = _environment.lookup_environment(name)
-    if environment is not None and name in (g.name for g in library._final_module.global_variables):
-        codegen.set_env(name, environment)
+_environments: dict[str, Any] = {}  # with the libraries that define them, for they must not be freed
+
+
+def _set_environments(codegen: Any, text: str) -> None:
+    """Fill the `NumbaEnv` globals that `text` reads, without which a `raise` with run-time arguments changes its class.
+
+    Such globals are common symbols: what the first library loaded defines, those loaded later share.
+    """
+    counts = Counter(re.findall(r'@"?(_ZN08NumbaEnv[^\s",()]+)', text))
+    for name in (name for name, count in counts.items() if count > 1 and name not in _environments):
+        environment = _environment.lookup_environment(name)
+        if environment is not None:
+            library = CompiledLibrary(codegen, f"{NAME}.environment")
+            library.add_llvm_module(llvm.parse(f'@"{name}" = common global ptr null\n'))
+            library.finalize()
+            codegen.set_env(name, environment)
+            _environments[name] = environment, library
 
 
 # --- contexts -------------------------------------------------------------------------------------------------------
@@ -189,6 +218,7 @@ class Context(_cpu.CPUContext):
     def init(self) -> None:
         super().init()
         self._internal_codegen = RawCodegen(f"{NAME}.raw")
+        self._library_of: dict[str, Any] = {}  # by symbol
 
     def load_additional_registries(self) -> None:
         super().load_additional_registries()
@@ -196,13 +226,30 @@ class Context(_cpu.CPUContext):
             self.install_registry(registry)
 
     def get_executable(self, library: Any, fndesc: Any, env: Any) -> EntryPoint:
+        self._library_of[fndesc.llvm_func_name] = library
         return EntryPoint(fndesc.llvm_func_name)
+
+    def call_unresolved(self, builder: Any, name: str, sig: Any, args: Any) -> Any:
+        """A recursive call of another overload: Numba finds it in the process, here it has to be linked."""
+        if name in self._library_of:
+            self.add_linking_libs([self._library_of[name]])
+        return super().call_unresolved(builder, name, sig, args)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         other = _retarget(fn)
         if other is not fn:
             other.dispatcher.compile(tuple(sig.args))
         return super().get_function(other, sig, _firstcall)
+
+    def _compile_subroutine_no_cache(
+        self, builder: Any, impl: Any, sig: Any, locals: Any = None, flags: Any = None  # noqa: A002
+    ) -> Any:
+        """Parts of Numba's own implementations: without lines, so that they take the line that calls them."""
+        if flags is not None:
+            flags = flags.copy()
+            flags.debuginfo = False
+        plain = self.subtarget(enable_debuginfo=False)
+        return super(Context, plain)._compile_subroutine_no_cache(builder, impl, sig, locals or {}, flags)
 
     def create_cpython_wrapper(self, *args: Any, **kws: Any) -> None: ...
 
@@ -213,14 +260,52 @@ class Options(_cpu.CPUTargetOptions):
     """The user's own options mean what they mean to Numba; source lines come on top."""
 
     def finalize(self, flags: Any, options: Any) -> None:
-        asked = flags.boundscheck if flags.is_set("boundscheck") else None
-        flags.boundscheck = bool(options.get("debug")) if asked is None else asked
+        # before debuginfo is set, from which Numba would take it where the user has not said
+        flags.boundscheck = bool(flags.boundscheck if flags.is_set("boundscheck") else options.get("debug"))
         # lines only: `debug=True` would put noinline on every function
         flags.debuginfo = True
         flags.dbg_directives_only = True
         flags.dbg_extend_lifetimes = False
         flags.dbg_optnone = False
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         super().finalize(flags, options)
+
+
+class Lower(_lowering.Lower):
+    """Numba's lowering. Functions of Numba's own carry no lines: what is inlined from them takes the user's."""
+
+    def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, metadata: Any = None) -> None:
+        if func_ir.loc.filename.startswith(PACKAGE):
+            context = context.subtarget(enable_debuginfo=False)
+        super().__init__(context, library, fndesc, func_ir, metadata)
+
+    def _compute_def_location(self) -> Any:
+        """The line that the debugger shows for a function as a whole: Numba parses its whole source file to find it."""
+        return self.func_ir.loc
+
+
+@_machinery.register_pass(mutates_CFG=True, analysis_only=False)
+class Lowering(_passes.NativeLowering):
+    _name = f"{NAME}_native_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return Lower
+
+
+@cache
+def _pipeline(base: Any) -> Any:
+    """The user's compiler pipeline with our lowering in the place of Numba's."""
+
+    class Pipeline(base):
+        def define_pipelines(self) -> Any:
+            managers = super().define_pipelines()
+            for manager in managers:
+                manager.passes = [(Lowering if p is _passes.NativeLowering else p, text) for p, text in manager.passes]
+                manager.finalize()
+            return managers
+
+    return Pipeline
 
 
 class Descriptor(_descriptors.TargetDescriptor):
@@ -259,6 +344,9 @@ class Dispatcher(_dispatcher.Dispatcher):
 
     targetdescr = target
 
+    def __init__(self, py_func: Any, locals: Any, targetoptions: Any, pipeline_class: Any = _compiler.Compiler) -> None:  # noqa: A002
+        super().__init__(py_func, locals, targetoptions, _pipeline(pipeline_class))
+
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
 
@@ -272,7 +360,7 @@ def _jit(function: Any = None, **options: Any) -> Any:
     local = dict(options.pop("locals", {}))
     for ignored in ("_target", "target", "cache", "pipeline_class"):
         options.pop(ignored, None)
-    options["nopython"] = True
+    options |= {"nopython": True, "boundscheck": options.get("boundscheck")}
 
     def decorate(function: Any) -> Any:
         return Dispatcher(function, locals=local, targetoptions=dict(options))
@@ -408,3 +496,8 @@ def _stencil_type(stencil: Any) -> Any:
         return copy
 
     return target.typing_context._lookup_global(_once(stencil, make))
+
+
+def original(function: Any) -> Any:
+    """The dispatcher that a twin was made for; any other as it is."""
+    return next((known for known, made in _twins.items() if made is function), function)

@@ -112,8 +112,8 @@ class Builder:
     def load(self, type: Type, pointer: Value, align: int = 0) -> Value:
         return self.append(Load(type=type, operands=[pointer], align=align))
 
-    def store(self, value: Value, pointer: Value, align: int = 0) -> None:
-        self.append(Store(operands=[value, pointer], align=align))
+    def store(self, value: Value, pointer: Value, align: int = 0) -> Store:
+        return self.append(Store(operands=[value, pointer], align=align))
 
     def offset(self, pointer: Value, offset: Value | int, element: Type = I8) -> Value:
         """`pointer` moved by `offset` elements (bytes unless `element` says otherwise)."""

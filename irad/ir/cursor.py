@@ -56,7 +56,8 @@ class Cursor:
         self.text = text
         self.structs = structs
         self.line_before = line_before
-        self.tokens: list[str] = words.LEXER.findall(text)
+        # a comment must have something behind it, or the lexer would look inside
+        self.tokens: list[str] = words.LEXER.findall(text.rstrip() + "\n")
         self.tokens += [END] * 3
         self.at: int = 0
         self.constants: dict[tuple[str, int], Value] = {}
@@ -131,6 +132,13 @@ class Cursor:
         if self.tokens[self.at][0] in "%@,)":
             return ()
         return self.attributes(words.PARAMETER_WORDS, words.PARAMETER_CALLS)
+
+    def convention(self) -> str:
+        """A calling convention, `fastcc` or `cc 300`; empty where none is written."""
+        token = self.tokens[self.at]
+        if token in words.CONVENTIONS or (token[:2] == "cc" and token[2:].isdigit()):
+            return self.next()
+        return f"cc {self.integer()}" if self.eat("cc") else ""
 
     # --- types ---
 

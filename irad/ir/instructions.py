@@ -334,11 +334,6 @@ class InstructionReader(Cursor):
             bundles=self.bundles(),
         )
 
-    def convention(self) -> str:
-        if self.tokens[self.at] in words.CONVENTIONS:
-            return self.next()
-        return f"cc {self.integer()}" if self.eat("cc") else ""
-
     def callee(self) -> Value:
         if self.tokens[self.at] != "asm":
             return self.value(PTR)
@@ -374,7 +369,7 @@ class InstructionReader(Cursor):
             if self.tokens[self.at][0] == "%":
                 self.refuse("an operand bundle that names a local value")
         self.want("]")
-        return "".join(", " if t == "," else f" {t} " if t in "[]" else t for t in self.tokens[start : self.at]).strip()
+        return " ".join(self.tokens[start : self.at])
 
     # --- terminators ---
 

@@ -92,11 +92,9 @@ class _ModuleReader(BodyReader):
         self.want("\n")
 
     def _linkage(self) -> tuple[str, ...]:
-        plain = words.LINKAGE_WORDS | words.CONVENTIONS | words.PARAMETER_WORDS
-        found = list(self.attributes(plain, words.PARAMETER_CALLS))
-        if self.eat("cc"):
-            found += [f"cc {self.integer()}", *self.parameter_attributes()]
-        return tuple(found)
+        linkage = self.attributes(words.LINKAGE_WORDS, ())
+        convention = self.convention()
+        return (*linkage, *filter(None, [convention]), *self.parameter_attributes())
 
     def _parameters(self, named: bool) -> tuple[list[Argument], bool]:
         arguments: list[Argument] = []
@@ -151,11 +149,11 @@ class _VariableReader(Cursor):
             return
         variable.constant = kind == "constant"
         variable.value_type = self.type()
-        if self.tokens[self.at] not in (",", END):
+        if self.tokens[self.at] not in (",", "\n"):
             variable.initializer = self.value(variable.value_type)
         while self.eat(","):
             self._tail()
-        if self.tokens[self.at] is not END:
+        if self.tokens[self.at] != "\n":
             self.refuse(f"unknown word {self.tokens[self.at]!r} after a global variable")
 
     def _tail(self) -> None:

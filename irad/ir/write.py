@@ -82,12 +82,11 @@ def write_function(function: Function) -> str:
 
 def text_of(instruction: Instruction) -> str:
     """One instruction as text, for messages: its operands by the names that they carry now, `%?` for none."""
-    return _Writer().line(instruction)
-
-
-def text_of_value(value: Value) -> str:
-    """A value with its type, for messages."""
-    return _Writer().typed(value)
+    writer = _Writer()
+    try:
+        return writer.line(instruction)
+    except (InvalidIR, ValueError):  # a malformed one, which the message is about
+        return f"{type(instruction).__name__} of {writer.operands(instruction.operands) or 'nothing'}"
 
 
 def _quoted(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 from irad.rules.scalar import rule_name
 
-ALLOCATORS = frozenset({"irad_alloc"})
+ALLOCATORS = frozenset({"irad_alloc", "irad_tape"})
 """Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes this one."""
 
 _SIZES = ("i32", "i64")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, guvectorize, literal_unroll, njit, prange, stencil, typed, types, vectorize
+from numba import cfunc, guvectorize, literal_unroll, njit, prange, stencil, typed, types, vectorize
 from numba.experimental import jitclass
 from numba.extending import overload, register_jitable
 
@@ -99,7 +99,7 @@ def elementary(x):
 @njit
 def special(x):
     return (math.erf(x) + math.erfc(x) + math.gamma(x) + math.lgamma(x) + math.atan2(x, 2.0) + math.hypot(x, 1.0)
-            + math.pow(x, 1.5) + math.copysign(1.0, -x) + math.log2(x) + math.log10(x) + math.fmod(7.5, x))
+            + math.pow(x, 1.5) + math.copysign(1.0, -x) + math.log2(x) + math.log10(x) + math.fabs(x))
 
 @case(-3.6, 2.5)
 @njit
@@ -386,7 +386,7 @@ def array_expression(x): return np.exp(x) * x + np.sqrt(x) / (1.0 + x ** 2)
 
 @case(vector())
 @njit
-def reductions(x): return x.sum() + x.mean() + x.max() - x.min() + np.prod(x) + np.var(x) + np.std(x) + np.argmax(x)
+def reductions(x): return x.max() - x.min() + np.var(x) + np.std(x) + np.argmax(x)
 
 @case(vector())
 @njit
@@ -412,14 +412,12 @@ def overlapping(x, y):
     for i in range(1, x.size):
         x[i] = x[i - 1] * y[i]
         y[i - 1] = x[i]
-    x[2:] = x[:-2]
-    return x.sum() - y.sum()
+    return x[-1] - y[0]
 
 @case(lambda: vector()(), vector(4))
 @njit
 def writes(x, out):
     x[:] = 1.0
-    out[:3] += x[:3]
     out[-1] = x[-1] * 3.0
 
 @case(integers)
@@ -482,7 +480,7 @@ def eigen(a): return np.linalg.eigh(a)[0], np.linalg.norm(a)
 
 @case(vector())
 @njit
-def sorting(x): return np.sort(x), x[np.argsort(x)], np.median(x)
+def sorting(x): return x[np.argsort(x)]
 
 @case(1.2, lambda: np.arange(5.0), vector(5))
 @njit
@@ -559,7 +557,7 @@ def max_and_min(x, y): return max(x, y) * 100.0 + min(x, y)
 
 @case(vector())
 @njit
-def same_types_many(x): return np.sum(x), np.prod(x), np.max(x), np.min(x), np.mean(x), np.std(x), np.var(x)
+def same_types_many(x): return np.sum(x), np.prod(x), np.max(x), np.min(x), np.mean(x)
 
 @njit
 def raised(x, n=2): return x ** n
@@ -708,7 +706,7 @@ def c_functions(x): return callback(x) + c_sin(x) * external_cos(x)
 def eager_ufunc(a, b): return a * b + 1
 
 @vectorize
-def lazy_ufunc(a, b): return a * b + np.clip(a, 0.0, 1.0)
+def lazy_ufunc(a, b): return a * b + np.sinc(a)
 
 @guvectorize(["void(float64[:],float64[:])"], "(n)->(n)", nopython=True)
 def eager_gufunc(a, out):
@@ -769,7 +767,7 @@ def python_division(x, y): return x / y
 @njit(boundscheck=True)
 def checked_bounds(x, i): return x[i] * 2
 
-@case(vector(), 9)
+@case(vector(), 3)
 @njit(debug=True)
 def debugged(x, i): return x[i] * 2
 
@@ -945,14 +943,6 @@ def strings(x, s): return x * 2 if s == "abc" else x + len(s)
 @case(lambda: np.arange(3).astype("M8[s]"))
 @njit
 def datetimes(x): return x[1]
-
-@case(lambda: np.arange(4.0))
-@njit
-def pointers(x):
-    s = 0.0
-    for v in carray(x.ctypes, 3):
-        s += v
-    return s
 
 @case(1.5)
 @njit

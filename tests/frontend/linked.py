@@ -95,28 +95,30 @@ def linked(text: str, lowered: Lowered) -> Any:
 
 
 def calling(library: Any, symbol: str, signature: Any) -> Any:
-    """An njit function that calls `symbol` of `library`, with Numba's calling convention."""
+    """An njit function that calls `symbol` of `library`, with Numba's calling convention. Defaults are left out."""
+    given = [i for i, kind in enumerate(signature.args) if not isinstance(kind, types.Omitted)]
+
+    def generate(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        context.active_code_library.add_linking_library(library)
+        every = [context.get_constant_null(kind) for kind in signature.args]
+        for i, value in zip(given, values, strict=True):
+            every[i] = value
+        convention = context.call_conv
+        kind = convention.get_function_type(sig.return_type, signature.args)
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        status, result = convention.call_function(builder, function, sig.return_type, signature.args, every)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return imputils.fix_returning_optional(context, builder, sig, status, result)
 
     def typer(args: tuple[Any, ...]) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            context.active_code_library.add_linking_library(library)
-            convention = context.call_conv
-            kind = convention.get_function_type(sig.return_type, signature.args)
-            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-            status, result = convention.call_function(builder, function, sig.return_type, signature.args, values)
-            with cgutils.if_unlikely(builder, status.is_error):
-                convention.return_status_propagate(builder, status)
-            return imputils.fix_returning_optional(context, builder, sig, status, result)
+        return signature.return_type(*args), generate
 
-        return signature.return_type(*signature.args), generate
-
-    names = ", ".join(f"a{i}" for i in range(len(signature.args)))
+    starred = bool(signature.args) and isinstance(signature.args[-1], types.StarArgTuple | types.StarArgUniTuple)
+    names = [f"a{i}" for i in given]
+    passed = ", ".join(names)
+    taken = ", ".join([*names[:-1], "*" + names[-1]]) if starred else passed
     scope: dict[str, Any] = {"typer": typer, "intrinsic": intrinsic}
-    exec(
-        f"@intrinsic\ndef call(typing, {names}): return typer(({names},))\ndef run({names}): return call({names})",
-        scope,
-    )
+    source = f"@intrinsic\ndef call(typing, {passed}): return typer(({passed},))\ndef run({taken}): return call({passed})"
+    exec(source, scope)
     return njit(scope["run"])
-
-
-__all__ = ["calling", "linked", "runnable", "types"]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
+from itertools import zip_longest
 from typing import Any
 
 from irad.ir.model import Block, Function, Module, Variable
 
 
-def shape(module: Module) -> dict[str, Any]:
+def shape(module: Module) -> list[Any]:
     """Equal for modules that differ at most in the names of arguments, blocks and results."""
-    return {
-        "functions": {name: _function(f) for name, f in module.functions.items()},
-        "variables": [_fields(v, {}) for v in module.variables.values()],
-        "rest": (module.structs, module.attribute_groups, module.metadata, module.header, module.comdats),
-    }
+    rest = [module.structs, module.attribute_groups, module.metadata, module.header, module.comdats]
+    variables = [_fields(v, {}) for v in module.variables.values()]
+    return [*rest, *variables, *(part for f in module.functions.values() for part in _function(f))]
+
+
+def difference(one: Iterable[Any], other: Iterable[Any]) -> str:
+    """The first place where two sequences differ, empty if they are equal: pytest's own takes minutes on modules."""
+    return next((f"{a}\n{b}" for a, b in zip_longest(one, other) if a != b), "")
 
 
 def _function(function: Function) -> Any:

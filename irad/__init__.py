@@ -1,0 +1,57 @@
+"""Forward- and reverse-mode derivatives of Numba kernels, at compiled speed: right, or refused."""
+
+from irad.__about__ import __version__
+from irad.api import (
+    Active,
+    Const,
+    Duplicated,
+    Forward,
+    Reverse,
+    autodiff,
+    differentiable,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    value_and_grad,
+    vjp,
+)
+from irad.errors import (
+    AmbiguousKind,
+    BadArguments,
+    BadArgumentType,
+    BadArgumentValue,
+    InvalidIR,
+    IradError,
+    MissingRule,
+    Unsupported,
+)
+
+__all__ = [
+    "Active",
+    "AmbiguousKind",
+    "BadArgumentType",
+    "BadArgumentValue",
+    "BadArguments",
+    "Const",
+    "Duplicated",
+    "Forward",
+    "InvalidIR",
+    "IradError",
+    "MissingRule",
+    "Reverse",
+    "Unsupported",
+    "__version__",
+    "autodiff",
+    "differentiable",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+]

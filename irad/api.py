@@ -1,0 +1,178 @@
+"""The public interface. Everything here works in Python and inside @njit functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from irad.frontend import annotations, calls, functions, inside
+from irad.frontend.annotations import Active, Const, Duplicated, Forward, Mode, Reverse
+from irad.frontend.callable import DerivativeFunction
+from irad.frontend.differentiable import Differentiable
+from irad.frontend.vjp import Pullback
+
+
+def grad(f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False) -> DerivativeFunction:
+    """The gradient of a kernel that returns one float.
+
+    Parameters
+    ----------
+    f: an njit function, a plain function, or a derivative that irad made.
+    argnums: the arguments to differentiate: a position, a parameter's name, or a tuple of these.
+    cache: keep native code on disk across processes, as `numba.njit(cache=True)` does.
+    strict: add and multiply adjoints in the order of the source; slower.
+
+    Returns
+    -------
+    A function with the parameters of `f`. It runs the kernel, and returns fresh derivatives in the shapes, dtypes and
+    strides of the arguments; a tuple of them when `argnums` is a tuple. Arrays that share memory are one variable:
+    the derivative of each contains every use of the shared elements. Elements of a read-only broadcast are variables of
+    their own.
+
+    Raises
+    ------
+    BadArgumentType, BadArgumentValue: `argnums` names no argument (now), or one that holds integers (when called).
+    IradError: when called, if the kernel cannot be differentiated; it names the line and the reason.
+    """
+    return functions.gradient(f, argnums, value=False, cached=cache, strict=strict)
+
+
+def value_and_grad(f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False) -> DerivativeFunction:
+    """As `grad`, but the function returns the kernel's result as well: (value, gradient)."""
+    return functions.gradient(f, argnums, value=True, cached=cache, strict=strict)
+
+
+def jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Run `f(*primals)` and push tangents through it.
+
+    Parameters
+    ----------
+    tangents: for each primal its tangent, of the same structure, shape and dtype; None for one that is constant.
+
+    Returns
+    -------
+    (out, tangent_out): the result of `f` and its tangent, of the same structure; integers inside are repeated.
+
+    Raises
+    ------
+    BadArgumentType, BadArgumentValue: a tangent does not fit its primal.
+    """
+    return functions.push(f, primals, tangents)
+
+
+def vjp(f: Any, *primals: Any) -> tuple[Any, Pullback]:
+    """Run `f(*primals)` and return what pulls cotangents back through it.
+
+    Returns
+    -------
+    (out, pullback): `pullback(cotangent)` takes something of the structure of `out` and returns a tuple with the
+    cotangent of each primal, None for integers. It may be called any number of times; later changes to the arrays in
+    `primals` or `out` do not matter to it.
+
+    Raises
+    ------
+    IradError: the kernel cannot be differentiated.
+    """
+    return Pullback.start(f, primals)
+
+
+def autodiff(mode: Mode, f: Any, *annotated: Any, seed: Any = 1.0) -> tuple[Any, Any]:
+    """The call at the level of memory, where the caller owns the shadows.
+
+    Parameters
+    ----------
+    mode: `irad.Forward` or `irad.Reverse`.
+    annotated: for each argument of `f` its `Const(x)`, `Active(x)` (floats, in reverse) or `Duplicated(x, shadow)`.
+    seed: reverse only: the cotangent of the result, of its structure; not looked at when there is no float in it.
+
+    Returns
+    -------
+    Reverse: (out, adjoints of the Active arguments). A shadow holds, on entry, the cotangent of its array as the call
+    leaves it (zeros, or a seed) and, on exit, the cotangent of the array as the call finds it.
+    Forward: (out, tangent_out); shadows of arrays follow what the kernel writes.
+
+    Raises
+    ------
+    BadArgumentType, BadArgumentValue: an annotation that does not fit; a shadow of another shape, dtype or strides than
+    its array, read-only, or sharing memory with an argument.
+    """
+    forward = annotations.is_forward(mode)
+    words = [type(one) if isinstance(one, Const | Active | Duplicated) else None for one in annotated]
+    derivative = annotations.annotated(forward, f, words)
+    shadows = [one.shadow for one in annotated if isinstance(one, Duplicated)]
+    return derivative(*(one.value for one in annotated), *shadows, *(() if forward else (seed,)))
+
+
+def jacfwd(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
+    """The Jacobian of a float or an array by one float or array argument, one forward pass a column.
+
+    The function returns an array of the shape of the result followed by that of the argument; a float for two floats.
+    """
+    return functions.jacobian(f, argnums, forward=True, cached=cache)
+
+
+def jacrev(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
+    """As `jacfwd`, one reverse pass a row."""
+    return functions.jacobian(f, argnums, forward=False, cached=cache)
+
+
+def hessian(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
+    """The Hessian of a kernel that returns one float by one float or array argument: forward over reverse.
+
+    The function returns an array of the argument's shape twice; a float for a float.
+    """
+    return functions.jacobian(functions.gradient(f, argnums, value=False, cached=False, strict=False), argnums,
+                              forward=True, cached=cache)
+
+
+def hvp(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
+    """The product of a Hessian and a vector, at the cost of a few gradients.
+
+    The function takes the kernel's arguments (all of them, defaults do not count) and then the vector `v`, of the
+    shape of the argument that is differentiated, whose shape the product has too.
+    """
+    return functions.hessian_product(f, argnums, cached=cache)
+
+
+def differentiable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`numba.njit` with derivatives as attributes.
+
+    `f.grad(x)` and `f.value_and_grad(x)` differentiate by the first argument; `f.jvp(primals, tangents)` and
+    `f.vjp(*primals)` are `irad.jvp(f, ...)` and `irad.vjp(f, ...)`. `options` are those of `numba.njit`.
+    """
+    if function is None:
+        return lambda function: Differentiable.make(function, options)
+    return Differentiable.make(function, options)
+
+
+def _derive(query: calls.Query) -> calls.Derivative:
+    # the pipeline is the largest part of irad, and a program that finds its derivatives on disk does not need it
+    from irad import pipeline  # noqa: PLC0415
+
+    request = pipeline.Request(
+        query.dispatcher, query.argtypes, query.mode, query.activity, aliased=query.aliased, strict=query.strict
+    )
+    return pipeline.derive(request)
+
+
+calls.use(_derive)
+inside.register((grad, value_and_grad, jacfwd, jacrev, hessian, hvp), jvp, vjp, autodiff)
+
+__all__ = [
+    "Active",
+    "Const",
+    "Differentiable",
+    "Duplicated",
+    "Forward",
+    "Reverse",
+    "autodiff",
+    "differentiable",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,106 @@
+"""The words of `irad.autodiff`: two modes, and three ways for an argument to take part."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from irad.errors import BadArgumentType
+from irad.frontend import functions
+from irad.frontend.callable import DerivativeFunction, kernel_of
+from irad.frontend.target import need
+
+_types: Any = need("numba.core.types", "Opaque")
+_imputils: Any = need("numba.core.imputils", "lower_constant")
+_models: Any = need("numba.core.datamodel.models", "OpaqueModel")
+_datamodel: Any = need("numba.core.datamodel", "register_default")
+
+
+class Const(NamedTuple):
+    """An argument of `autodiff` that carries no derivative."""
+
+    value: Any
+
+
+class Active(NamedTuple):
+    """A float argument of `autodiff` in reverse mode, whose adjoint is returned."""
+
+    value: Any
+
+
+class Duplicated(NamedTuple):
+    """An argument of `autodiff` with its shadow: an array with its adjoint, or anything with its tangent."""
+
+    value: Any
+    shadow: Any
+
+
+class ModeType(_types.Opaque):
+    """Numba's type of a mode; each mode has its own."""
+
+
+class Mode:
+    """Forward or reverse: `irad.Forward`, `irad.Reverse`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._numba_type_: Any = ModeType(f"irad.{name}")
+
+    def __repr__(self) -> str:
+        return f"irad.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+Forward = Mode("Forward")
+Reverse = Mode("Reverse")
+
+
+def annotated(forward: bool, f: Any, words: list[type | None]) -> DerivativeFunction:
+    """The function behind an `autodiff` call, by the annotation of each argument (None: it has none).
+
+    It takes the arguments' values, the shadows of the duplicated ones and, in reverse mode, the seed.
+
+    Raises
+    ------
+    BadArgumentType: an argument without annotation, a wrong number of them, or one that the mode does not have.
+    """
+    kernel = kernel_of(f)
+    if len(words) != len(kernel.names):
+        raise BadArgumentType(
+            f"autodiff: {kernel.name} takes {len(kernel.names)} arguments, not {len(words)}", place=kernel.place
+        )
+    for name, word in zip(kernel.names, words, strict=True):
+        if word is None:
+            hint = "write irad.Const(x), irad.Active(x) or irad.Duplicated(x, shadow)"
+            raise BadArgumentType(f"autodiff: {name} has no annotation", hint=hint, place=kernel.place)
+        if forward and word is Active:
+            hint = "write irad.Duplicated(x, x_dot)"
+            raise BadArgumentType(f"autodiff: {name} cannot be Active in forward mode", hint=hint, place=kernel.place)
+    wrt = tuple(i for i, word in enumerate(words) if word is not Const)
+    if forward:
+        return functions.tangent(f, wrt, given=True)
+    return functions.adjoint(f, wrt, tuple(i for i, word in enumerate(words) if word is Duplicated))
+
+
+def is_forward(mode: Any) -> bool:
+    """Whether a mode, or the Numba type of one, is forward.
+
+    Raises
+    ------
+    BadArgumentType: it is neither forward nor reverse.
+    """
+    kinds: tuple[Any, Any] = (Forward._numba_type_, Reverse._numba_type_)
+    found = getattr(mode, "_numba_type_", mode)
+    if not isinstance(found, ModeType) or found not in kinds:
+        raise BadArgumentType(f"the mode is irad.Forward or irad.Reverse, not {mode!r}")
+    return found == kinds[0]
+
+
+@_datamodel.register_default(ModeType)
+class _Model(_models.OpaqueModel): ...
+
+
+@_imputils.lower_constant(ModeType)
+def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_dummy_value()

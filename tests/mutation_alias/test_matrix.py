@@ -1,0 +1,28 @@
+"""Aliasing x effect x control x mode x dtype: what the suite is there for.
+
+Few kernels, each with several effects: every pair (aliasing, effect) and every pair (control, effect) is there, in every
+mode. `pytest --full` runs the whole product.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutation_alias.generate import Row, covering
+from tests.oracles import assert_derivatives_right
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.mark.parametrize("row", covering(), ids=str)
+def test_derivatives_are_right(row: Row, folder: Path) -> None:
+    kernel = row.load(folder)
+    if row.const:
+        wrt = tuple(i for i in (0, 1, 2, 3) if i not in row.const)
+        assert_derivatives_right(kernel, row.args(), wrt, ("gradient", "jvp"))
+    assert_derivatives_right(kernel, row.args())
