@@ -1,9 +1,10 @@
-"""The public interface. Everything here works in Python and inside @njit functions."""
+"""The public interface. All but the decorator works in Python and inside @njit functions."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from irad.frontend import annotations, calls, functions, inside
 from irad.frontend.annotations import Active, Const, Duplicated, Forward, Mode, Reverse
@@ -121,8 +122,8 @@ def hessian(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunct
 
     The function returns an array of the argument's shape twice; a float for a float.
     """
-    return functions.jacobian(functions.gradient(f, argnums, value=False, cached=False, strict=False), argnums,
-                              forward=True, cached=cache)
+    gradient = functions.gradient(f, argnums, value=False, cached=False, strict=False)
+    return functions.jacobian(gradient, argnums, forward=True, cached=cache)
 
 
 def hvp(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
@@ -137,11 +138,12 @@ def hvp(f: Any, argnums: Any = 0, *, cache: bool = False) -> DerivativeFunction:
 def differentiable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """`numba.njit` with derivatives as attributes.
 
-    `f.grad(x)` and `f.value_and_grad(x)` differentiate by the first argument; `f.jvp(primals, tangents)` and
-    `f.vjp(*primals)` are `irad.jvp(f, ...)` and `irad.vjp(f, ...)`. `options` are those of `numba.njit`.
+    `f.grad(x)` and `f.value_and_grad(x)` differentiate by the first argument, in njit code too; from Python,
+    `f.jvp(primals, tangents)` and `f.vjp(*primals)` are `irad.jvp(f, ...)` and `irad.vjp(f, ...)`. `options` are those
+    of `numba.njit`.
     """
     if function is None:
-        return lambda function: Differentiable.make(function, options)
+        return functools.partial(differentiable, **options)
     return Differentiable.make(function, options)
 
 
@@ -152,7 +154,7 @@ def _derive(query: calls.Query) -> calls.Derivative:
     request = pipeline.Request(
         query.dispatcher, query.argtypes, query.mode, query.activity, aliased=query.aliased, strict=query.strict
     )
-    return pipeline.derive(request)
+    return cast(calls.Derivative, pipeline.derive(request))
 
 
 calls.use(_derive)

@@ -166,7 +166,7 @@ class Derivation:
         single_return(function)
         graph = success(function)
         facts = flow(function, graph)
-        pointers = objects(function, self.apart(function, is_root))
+        pointers = objects(function, self.apart(function, is_root), self.numbers(function) if is_root else ())
         held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
@@ -203,6 +203,11 @@ class Derivation:
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
             if a.type == PTR and (i < 2 or role in promised)
         ]
+
+    def numbers(self, function: Function) -> list[Argument]:
+        """Pointers to the elements of arrays, among which there are no pointers."""
+        data = zip(function.arguments[2:], self.flat(), strict=True)
+        return [argument for argument, (leaf, _) in data if leaf.role == "data"]
 
     def float_arrays(self, function: Function) -> dict[Argument, Float]:
         found: dict[Argument, Float] = {}

@@ -14,7 +14,7 @@ CONTAINERS = "irad.containers"
 _COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
 _DATA_OF = "NRT_MemInfo_data_fast"
-_EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts
+_EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts; and copies of slices
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
 
 _ALLOCATE = (
@@ -37,14 +37,33 @@ def strip_runtime(text: str) -> str | None:
     if used - _COUNTING - _ALLOCATORS - _EXCEPTIONS - {_DATA_OF} or f"!{CONTAINERS} =" in text:
         return None
     counting = ("call void @NRT_incref(", "call void @NRT_decref(")
-    text = "\n".join(line for line in text.split("\n") if not line.startswith("  ") or not any(c in line for c in counting))
+    text = "\n".join(
+        line for line in text.split("\n") if not line.startswith("  ") or not any(c in line for c in counting)
+    )
     # a derivative that is differentiated again has declared the allocator already
     for name in (used - _EXCEPTIONS) | {"irad_alloc"}:
         text = _without_function(text, name)
+    text = _copied_slices(text)
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
     declared = [line for line, name in ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF)) if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
+
+
+_COPY = re.compile(r"call ptr @NRT_Allocate\(i64 (%[^\s,)]+)\)")
+_FREE = re.compile(r"^ +(?:tail )?call void @NRT_Free\(.*\n", re.MULTILINE)
+
+
+def _copied_slices(text: str) -> str:
+    """`text` with the copy of an array that is assigned to a slice of itself from `@irad_alloc`, never freed.
+
+    Memory for the arguments of a raise has a constant size, and is freed by the functions that unwrap them.
+    """
+    text, copies = _COPY.subn(r"call ptr @irad_alloc(i64 \1, i32 32)", text)
+    if not copies:
+        return text
+    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
+    return "".join(p if "@__excinfo_unwrap_args" in p.split("\n", 1)[0] else _FREE.sub("", p) for p in parts)
 
 
 def _without_function(text: str, name: str) -> str:
@@ -317,9 +336,7 @@ def _trips(inside: str, test: str, latch: str, continues: bool) -> int | None:
     return None
 
 
-def _count(
-    start: int, step: int, bits: int, predicate: str, bound: int, after: bool, continues: bool
-) -> int | None:
+def _count(start: int, step: int, bits: int, predicate: str, bound: int, after: bool, continues: bool) -> int | None:
     value = start
     for trip in range(1, _MOST_TRIPS + 1):
         following = _signed(value + step, bits)

@@ -270,7 +270,7 @@ class _Solver:
     def quiet(self, call: Call) -> bool:
         """Calls that carry no derivative: allocation, integer intrinsics, functions marked inactive."""
         name = call.callee_name
-        return name in calls.ALLOCATORS or name in calls.FILLS or calls.is_inactive(name)
+        return name in calls.ALLOCATORS | calls.FILLS | calls.SHAPERS or calls.is_inactive(name)
 
     def may_write(self, name: str) -> bool:
         """Whether a function that is not quiet may take derivatives from one memory to another; so may any unknown."""

@@ -44,12 +44,10 @@ def success(function: Function) -> Success:
     """
     exits = [b for b in function.blocks if isinstance(b.end, Return)]
     assert len(exits) == 1, "canonical functions return once"
-    return _success(function, exits[0], _error_edges(function, exits[0])) or _success(function, exits[0], set()) or _never(function)
-
-
-def _never(function: Function) -> Success:
-    error = Unsupported("this function never returns", hint="let it return, or raise, on some path")
-    raise blame(error, function)
+    for errors in (_error_edges(function, exits[0]), set[tuple[Block, Block]]()):
+        if found := _success(function, exits[0], errors):
+            return found
+    raise blame(Unsupported("this function never returns", hint="let it return, or raise, on some path"), function)
 
 
 def _success(function: Function, exit: Block, errors: set[tuple[Block, Block]]) -> Success | None:

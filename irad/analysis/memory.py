@@ -118,6 +118,8 @@ def written(instruction: Instruction, objects: Objects) -> set[Object]:
             name = instruction.callee_name
             if name in calls.COPIES or name in calls.FILLS:
                 return set(objects.pointed(instruction.operands[0]))
+            if name in calls.SHAPERS:
+                return {o for v in instruction.operands for o in objects.pointed(v)}
             if name in calls.ALLOCATORS or calls.is_inactive(name) or calls.is_pure(name):
                 return set()
             return {o for o in objects.reachable(instruction.operands) if o.kind != "address"}

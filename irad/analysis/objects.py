@@ -137,7 +137,7 @@ def _constant_objects(value: Value) -> frozenset[Object]:
 
 
 class _Solver:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, numbers: frozenset[Argument]) -> None:
         self.of: dict[Value, set[Object]] = defaultdict(set)
         self.contents: dict[Object, set[Object]] = defaultdict(set)
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
@@ -150,10 +150,11 @@ class _Solver:
             if holds_pointers(argument.type):
                 own = Object("argument", argument)
                 self.of[argument].add(own)
-                self.contents[own].add(EXTERNAL)
+                if argument not in numbers:
+                    self.contents[own].add(EXTERNAL)
         # an integer may be the address of whatever an integer was made of
         self.exposed: set[Object] = set()
-        self.made = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
+        self.made: list[Instruction] = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
         self.contents[EXTERNAL].add(EXTERNAL)
         self.contents[ADDRESS].add(ADDRESS)
 
@@ -221,7 +222,7 @@ class _Solver:
             for o in self.get(call.operands[1]):
                 self.readers[o].add(call)
             return self.put(self.get(call.operands[0]), source)
-        if name.startswith("llvm.") or calls.is_inactive(name):
+        if name.startswith("llvm.") or calls.is_inactive(name) or name in calls.SHAPERS:
             return []
         given = {o for v in call.operands for o in self.get(v)}
         reach = closure(given, lambda o: self.contents[o])
@@ -233,9 +234,12 @@ class _Solver:
         return again
 
 
-def objects(function: Function, apart: Iterable[Argument]) -> Objects:
-    """Points-to sets of every pointer of `function`; arguments in `apart` are promised to overlap no other memory."""
-    solver = _Solver(function)
+def objects(function: Function, apart: Iterable[Argument], numbers: Iterable[Argument] = ()) -> Objects:
+    """Points-to sets of every pointer of `function`.
+
+    Arguments in `apart` are promised to overlap no other memory, those in `numbers` to point to no pointers.
+    """
+    solver = _Solver(function, frozenset(numbers))
     fixpoint(function.instructions, solver.step)
     return Objects(
         of={v: frozenset(s) for v, s in solver.of.items()},

@@ -151,7 +151,7 @@ class Augmented(Body):
             self.counts[buffer, loop] = count
             self.mark_tape(out.store(count, self.address(place)))
         counts = {loop: self.counts[buffer, loop] for loop in buffer.counts}
-        offsets, total = member_offsets(out, buffer, counts)
+        offsets, total = member_sizes(out, buffer, counts)
         pointer = self.allocate(total)
         assert buffer.pointer is not None
         self.mark_tape(self.out.store(pointer, self.address(buffer.pointer)))
@@ -224,8 +224,8 @@ def row_major(out: Builder, indices: list[tuple[Value, Value]]) -> Value:
     return position
 
 
-def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> tuple[list[Value], Value]:
-    """Byte offset of every member's array in a sized buffer, and the bytes of all."""
+def member_sizes(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> tuple[list[Value], Value]:
+    """Byte offset of every member's array in a sized buffer, and the bytes of all, at most `LARGEST`."""
     offset: Value = integer(0, I64)
     offsets: list[Value] = []
     for place in buffer.members:
@@ -237,6 +237,18 @@ def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> t
         offset = out.call("llvm.uadd.sat.i64", I64, [offset, padded])
         offset = out.call("llvm.umin.i64", I64, [offset, integer(LARGEST, I64)])
     return offsets, offset
+
+
+def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value], *, before: int) -> Value:
+    """Byte offset of member number `before`, of a buffer that was allocated: nothing can overflow."""
+    offset: Value = integer(0, I64)
+    for place in buffer.members[:before]:
+        size: Value = integer(size_of(place.type), I64)
+        for loop in place.loops:
+            size = out.binary("mul", size, counts[loop])
+        padded = out.binary("and", out.binary("add", size, integer(63, I64)), integer(-64, I64))
+        offset = out.binary("add", offset, padded)
+    return offset
 
 
 def saturating_product(out: Builder, left: Value, right: Value) -> Value:

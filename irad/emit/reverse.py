@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from irad.analysis.flow import Loop
 from irad.emit import calls as call_rules
@@ -13,7 +14,22 @@ from irad.emit.aggregate import add
 from irad.emit.augment import Child, member_offsets, record_address, row_major
 from irad.emit.body import Subject, make_function
 from irad.ir.build import Builder
-from irad.ir.model import Alloca, Argument, Block, Call, Cast, Function, Instruction, Load, Phi, Store, Value, integer, zero
+from irad.ir.model import (
+    Alloca,
+    Argument,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Function,
+    Instruction,
+    Load,
+    Phi,
+    Store,
+    Value,
+    integer,
+    zero,
+)
 from irad.ir.types import I64, PTR, VOID, Float, Int, Type, field_offset
 from irad.plan import Buffer, How, Place
 
@@ -36,7 +52,10 @@ class Reverse:
         self.setup = Builder(self.entry)
         self.start = {b: Block(f"reverse.{b.name}") for b in self.canonical.reversal.back}
         self.out = Builder(self.entry, flags)
-        self.memo: dict[Value | Place | Buffer, Value] = {}
+        self.here: Block = self.flow.graph.exit  # the source block whose reverse is being written
+        self.memo: dict[Value | Place, Value] = {}
+        self.homes: dict[Loop | None, Home] = {}
+        self.levels: dict[Value, int] = {}
         self.near: dict[Value, Value | None] = {}
         self.slots: dict[Value, Value] = {}
         self.counters: dict[Loop, Value] = {}
@@ -54,6 +73,9 @@ class Reverse:
         self.function.blocks.append(self.done)
         self.out.block = self.done
         self.finish()
+        for loop, home in self.homes.items():
+            start = self.entry if loop is None else self.start[loop.latch]
+            start.body = [*start.body, *home.block.body] if loop is None else [*home.block.body, *start.body]
         self.entry.body.sort(key=lambda i: not isinstance(i, Alloca))
         self.setup.branch(self.start[self.flow.graph.exit])
         return self.function
@@ -69,6 +91,7 @@ class Reverse:
     # --- blocks ---
 
     def block(self, block: Block) -> None:
+        self.here = block
         self.enter(self.start[block])
         for instruction in reversed(block.body):
             self.instruction(instruction)
@@ -204,6 +227,9 @@ class Reverse:
         """`value` of the primal, in the iteration being reversed."""
         if not isinstance(value, (Argument, Instruction)):
             return value
+        home = self.home(self.level(value), lambda loop: self.is_sure(value, loop))
+        if home is not None:
+            return home.value(value, self, lambda: self.find(value))
         if value not in self.memo:
             self.memo[value] = self.find(value)
         return self.memo[value]
@@ -281,30 +307,124 @@ class Reverse:
     # --- the tape ---
 
     def address(self, place: Place) -> Value:
+        """Where this iteration's entry of `place` lies."""
         buffer = place.buffer
         if buffer is None:
             return self.out.offset(self.frame, place.offset)
-        if place not in self.memo:
-            self.memo[place] = self.find_address(place, buffer)
-        return self.memo[place]
-
-    def find_address(self, place: Place, buffer: Buffer) -> Value:
-        assert buffer.pointer is not None
-        base = self.memo.get(buffer)
-        if base is None:
-            base = self.memo[buffer] = self.mark_tape(self.out.load(PTR, self.address(buffer.pointer)))
+        base = self.base(place, buffer)
         if buffer.growing:
             return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
-        counts = {
-            loop: self.mark_tape(self.out.load(I64, self.address(where))) for loop, where in buffer.counts.items()
-        }
-        offset: Value = integer(0, I64)
-        if place is not buffer.members[0]:
-            offset = member_offsets(self.out, buffer, counts)[0][buffer.members.index(place)]
-        index = row_major(self.out, [(self.counter(loop), counts[loop]) for loop in place.loops])
-        return self.out.offset(self.out.offset(base, offset), index, place.type)
+        index = row_major(self.out, [(self.counter(loop), self.count(buffer, loop)) for loop in place.loops])
+        return self.out.offset(base, index, place.type)
+
+    def base(self, place: Place, buffer: Buffer) -> Value:
+        """The start of a growing buffer, or of the array of a member of a sized one."""
+        key = buffer.members[0] if buffer.growing else place
+        return self.outside(buffer, key, lambda: self.find_base(key, buffer))
+
+    def find_base(self, place: Place, buffer: Buffer) -> Value:
+        assert buffer.pointer is not None
+        pointer = self.mark_tape(self.out.load(PTR, self.address(buffer.pointer)))
+        if place is buffer.members[0]:
+            return pointer
+        before = buffer.members.index(place)
+        loops = list(dict.fromkeys(loop for member in buffer.members[:before] for loop in member.loops))
+        counts = {loop: self.count(buffer, loop) for loop in loops}
+        return self.out.offset(pointer, member_offsets(self.out, buffer, counts, before=before))
+
+    def count(self, buffer: Buffer, loop: Loop) -> Value:
+        """How often `loop` ran in the entry of `buffer` at hand."""
+        place = buffer.counts[loop]
+        return self.outside(buffer, place, lambda: self.mark_tape(self.out.load(I64, self.address(place))))
+
+    def outside(self, buffer: Buffer, key: Place, find: Callable[[], Value]) -> Value:
+        """Something that is the same all through one entry of the buffer's loop."""
+        loop = buffer.loop
+        home = self.home(loop.depth - 1, lambda outer: self.runs_always(loop.preheader, outer))
+        if home is not None:
+            return home.value(key, self, find)
+        if key not in self.memo:
+            self.memo[key] = find()
+        return self.memo[key]
+
+    # --- where a value is computed: once for all iterations that share it ---
+
+    def home(self, level: int, is_sure: Callable[[Loop | None], bool]) -> Home | None:
+        """The outermost place for something that varies with the `level` outermost loops around here.
+
+        None is here itself. A loop has such a place when its reverse iterations all begin at its latch; what is computed
+        there must not depend on the path that the iteration took, which `is_sure` tells.
+        """
+        chain = self.flow.chain(self.here)
+        for loop in [None, *chain[:-1]] if chain else []:
+            depth = 0 if loop is None else loop.depth
+            if depth >= level and (loop is None or begins_at_latch(loop)) and is_sure(loop):
+                return self.homes.setdefault(loop, Home(loop))
+        return None
+
+    def level(self, value: Value) -> int:
+        """How many of the loops around it `value` varies with."""
+        if not isinstance(value, Instruction):
+            return 0
+        if value not in self.levels:
+            match self.plan.how[value]:
+                case How.RECOMPUTE:
+                    self.levels[value] = max((self.level(v) for v in value.operands), default=0)
+                case How.FRAME:
+                    self.levels[value] = 0
+                case _:
+                    self.levels[value] = len(self.flow.chain(self.flow.block_of[value]))
+        return self.levels[value]
+
+    def is_sure(self, value: Value, loop: Loop | None) -> bool:
+        """Whether `value` can be had at the latch of `loop` (None: at the start), whichever way the iteration took."""
+        if not isinstance(value, Instruction):
+            return True
+        match self.plan.how[value]:
+            case How.SAVE:
+                return loop is None or self.runs_always(self.flow.block_of[value], loop)
+            case How.RECOMPUTE:
+                risky = isinstance(value, Load) or (isinstance(value, Binary) and value.op in TRAPPING)
+                if risky and not self.runs_always(self.flow.block_of[value], loop):
+                    return False
+                return all(self.is_sure(v, loop) for v in value.operands)
+            case How.INDUCTION:
+                assert isinstance(value, Phi)
+                induction = self.canonical.inductions[value]
+                return self.is_sure(induction.start, loop) and self.is_sure(induction.step, loop)
+            case _:
+                return True
+
+    def runs_always(self, block: Block, loop: Loop | None) -> bool:
+        """Whether `block` has run whenever an iteration of `loop` (None: the function) has."""
+        return self.flow.dominates(block, self.flow.graph.exit if loop is None else loop.latch)
 
 
+@dataclass(eq=False)
+class Home:
+    """Code at the start of the reverse of a loop's latch (None: of the function), and the values it has computed."""
+
+    loop: Loop | None
+    block: Block = field(default_factory=lambda: Block("home"))
+    values: dict[Value | Place, Value] = field(default_factory=dict[Value | Place, Value])
+
+    def value(self, key: Value | Place, reverse: Reverse, find: Callable[[], Value]) -> Value:
+        """What is known under `key`, computed here when it is not."""
+        if key not in self.values:
+            here, block, memo = reverse.here, reverse.out.block, reverse.memo
+            reverse.here = reverse.flow.graph.exit if self.loop is None else self.loop.latch
+            reverse.out.block, reverse.memo = self.block, self.values
+            self.values[key] = find()
+            reverse.here, reverse.out.block, reverse.memo = here, block, memo
+        return self.values[key]
+
+
+def begins_at_latch(loop: Loop) -> bool:
+    """Whether the reverse of every iteration begins at the reverse of the latch."""
+    return all(inside is loop.latch for inside, _ in loop.exits)
+
+
+TRAPPING = {"udiv", "sdiv", "urem", "srem"}
 POISON_FLAGS = {"nuw", "nsw", "exact", "disjoint", "nneg", "samesign", "inbounds", "nusw"}
 
 

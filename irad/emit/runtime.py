@@ -228,7 +228,7 @@ def tape() -> Function:
     """`ptr take(i64 size, i32 align, ptr heap)`: tape memory, aligned to 64 bytes; null where there is none."""
     function, (size, _, heap), out = _function(TAPE, {"size": I64, "align": I32, "heap": PTR}, PTR, "alwaysinline")
     some = out.call("llvm.umax.i64", I64, [size, integer(1, I64)])  # of an empty arena nothing would be null
-    padded = out.binary("and", out.binary("add", some, integer(63, I64)), integer(-64, I64))
+    padded = out.binary("and", out.call("llvm.uadd.sat.i64", I64, [some, integer(63, I64)]), integer(-64, I64))
     at, end = out.load(I64, out.offset(heap, FREE_BYTE)), out.load(I64, out.offset(heap, END))
     full = _split(function, out, out.compare("ule", padded, out.binary("sub", end, at)), "fits")
     out.store(out.binary("add", at, padded), out.offset(heap, FREE_BYTE))

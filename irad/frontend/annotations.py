@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from irad.errors import BadArgumentType
@@ -43,7 +44,11 @@ class Mode:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._numba_type_: Any = ModeType(f"irad.{name}")
+        self.type: Any = ModeType(f"irad.{name}")
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.type
 
     def __repr__(self) -> str:
         return f"irad.{self.name}"
@@ -56,7 +61,7 @@ Forward = Mode("Forward")
 Reverse = Mode("Reverse")
 
 
-def annotated(forward: bool, f: Any, words: list[type | None]) -> DerivativeFunction:
+def annotated(forward: bool, f: Any, words: Sequence[type | None]) -> DerivativeFunction:
     """The function behind an `autodiff` call, by the annotation of each argument (None: it has none).
 
     It takes the arguments' values, the shadows of the duplicated ones and, in reverse mode, the seed.
@@ -90,11 +95,10 @@ def is_forward(mode: Any) -> bool:
     ------
     BadArgumentType: it is neither forward nor reverse.
     """
-    kinds: tuple[Any, Any] = (Forward._numba_type_, Reverse._numba_type_)
-    found = getattr(mode, "_numba_type_", mode)
-    if not isinstance(found, ModeType) or found not in kinds:
+    found = mode.type if isinstance(mode, Mode) else mode
+    if found not in (Forward.type, Reverse.type):
         raise BadArgumentType(f"the mode is irad.Forward or irad.Reverse, not {mode!r}")
-    return found == kinds[0]
+    return found == Forward.type
 
 
 @_datamodel.register_default(ModeType)

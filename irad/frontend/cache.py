@@ -1,9 +1,8 @@
-"""Native code on disk that is never stale: deep fingerprints of kernels, and tokens in whatever is compiled with them.
+"""Native code on disk that is never stale: deep fingerprints of kernels.
 
 Numba's own index sees the bytecode of one function and the time stamp of one file. A derivative depends on more: on
 helpers and constants in other modules, on options, on versions. All of that goes into a fingerprint, which is part of
-the index key of cached derivatives; and every function compiled with a derivative inside carries a token, whose
-unpickling computes the fingerprint again and raises OSError when it differs: Numba takes that for a cache miss.
+the index key of cached derivatives, and of the tokens in the code of their callers (`tokens.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ _caching: Any = need(
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
 _registry: Any = need("numba.core.registry", "cpu_target")
-_cgutils: Any = need("numba.core.cgutils", "add_global_variable", "voidptr_t")
 
 _MARK = "_irad_derivative"
 _STABLE = frozenset({*sys.stdlib_module_names, "numba", "numpy", "scipy", "llvmlite", "irad", "builtins"})
@@ -152,7 +150,8 @@ class _Walk:
         return False
 
     def _array(self, array: Any, kind: type) -> None:
-        self.words(kind.__name__, array.dtype.str, str(array.dtype.descr), str(array.shape), str(array.flags.c_contiguous))
+        described = (array.dtype.str, array.dtype.descr, array.shape, array.strides)
+        self.words(kind.__name__, *map(str, described))
         if array.dtype.hasobject:
             self.words(uuid.uuid4().bytes)
         else:
@@ -182,14 +181,14 @@ class _Walk:
             options = (getattr(value, name, None) for name in ("targetoptions", "locals"))
             self.words(_named(type(value)), *(repr(sorted(map(str, (o or {}).items()))) for o in options))
             self.value(inner)
-        elif isinstance(value, type) and _stable(value.__module__):
+        elif isinstance(value, type) and stable(value.__module__):
             self.words("class", _named(value))
         else:
             self._pickled(value)
 
     def _python(self, function: Any) -> None:
         self.words("function", function.__module__ or "", function.__qualname__)
-        if _stable(function.__module__ or "") and not _own(function):
+        if stable(function.__module__ or "") and not _own(function):
             return
         self._code(function.__code__)
         self.value(function.__defaults__)
@@ -212,7 +211,7 @@ class _Walk:
     def _global(self, value: Any, names: frozenset[str]) -> None:
         """A global, and of a module every attribute that the code may mean."""
         self.value(value)
-        if isinstance(value, types.ModuleType) and not _stable(value.__name__):
+        if isinstance(value, types.ModuleType) and not stable(value.__name__):
             for name in sorted(names & vars(value).keys()):
                 inner = vars(value)[name]
                 if inner is not value and not (isinstance(inner, types.ModuleType) and id(inner) in self._seen):
@@ -260,7 +259,8 @@ def _named(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _stable(module: str) -> bool:
+def stable(module: str) -> bool:
+    """Whether a module belongs to a package whose contents its version tells."""
     return module.split(".", 1)[0] in _STABLE
 
 
@@ -285,7 +285,7 @@ class DerivativeCache(_caching.FunctionCache):
 
     def __init__(self, function: Any, kernel: Any, suffix: str) -> None:
         self._kernel = kernel
-        home = _root(kernel).py_func
+        home = root(kernel).py_func
         self._impl_class: Callable[[Any], Any] = lambda _: _Files(home, suffix)
         super().__init__(function)
 
@@ -305,84 +305,14 @@ def enable(dispatcher: Any, kernel: Any, identity: tuple[object, ...], variant: 
         dispatcher._cache = DerivativeCache(dispatcher.py_func, kernel, f".{identity[0]}.{digest}")
     except RuntimeError as error:
         hint = "put the kernel into a file, or leave cache=True out"
-        raise BadArgumentValue(str(error), hint=hint, place=place_of(_root(kernel))) from None
+        raise BadArgumentValue(str(error), hint=hint, place=place_of(root(kernel))) from None
 
 
-def _root(kernel: Any) -> Any:
+def root(kernel: Any) -> Any:
     """The user's own kernel behind derivatives of derivatives."""
     while (derivative := derivative_of(kernel)) is not None:
         kernel = derivative.kernel
     return kernel
-
-
-# --- tokens ---------------------------------------------------------------------------------------------------------
-
-
-class StaleDerivativeError(OSError):
-    """Cached code contains a derivative of a kernel that has changed since."""
-
-
-class Token:
-    """Stands in the constants of compiled code, and refuses to be unpickled when a kernel has changed.
-
-    module, path: where the kernel, or its derivative, is found; an empty path is found nowhere. digest: what it was.
-    """
-
-    def __init__(self, module: str, path: str, digest: str) -> None:
-        self.module, self.path, self.digest = module, path, digest
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return check, (self.module, self.path, self.digest)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Token) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((self.module, self.path, self.digest))
-
-
-def check(module: str, path: str, digest: str) -> Token:
-    """The token again.
-
-    Raises
-    ------
-    StaleDerivativeError: what the token stands for has changed, or is not found.
-    """
-    try:
-        found = _resolve(module, path)
-        fresh = fingerprint(found) == digest
-    except Exception as error:
-        raise StaleDerivativeError(f"{module}.{path}: {error}") from None
-    if not fresh:
-        raise StaleDerivativeError(f"{module}.{path} has changed")
-    return Token(module, path, digest)
-
-
-def leave_token(context: Any, value: Any) -> None:
-    """Put a token for `value`, a kernel or a derivative function, into the function being compiled."""
-    if context.target_name != "cpu" or context.environment is None:
-        return
-    module, path = _path_in(context.environment.globals, value) or path_of(_root(value))
-    found = _resolve(module, path) if path else value
-    token = Token(module, path, fingerprint(found))
-    if token not in context.environment.consts:
-        context.environment.consts.append(token)
-
-
-def _path_in(names: dict[str, Any], value: Any) -> tuple[str, str] | None:
-    """How a module's code refers to `value`: by a global, or as an attribute of a module."""
-    module = names.get("__name__")
-    if module not in sys.modules or vars(sys.modules[module]) is not names:
-        return None
-    for name, found in list(names.items()):
-        if found is value:
-            return module, name
-    for name, found in list(names.items()):
-        if isinstance(found, types.ModuleType) and not _stable(found.__name__):
-            for inner, other in list(vars(found).items()):
-                if other is value:
-                    return module, f"{name}.{inner}"
-    return None
 
 
 def path_of(value: Any) -> tuple[str, str]:
@@ -392,22 +322,19 @@ def path_of(value: Any) -> tuple[str, str]:
     if isinstance(value, Derived):
         return module, ""
     try:
-        found = _resolve(module, path)
+        found = resolved(module, path)
     except (AttributeError, ImportError, ValueError):
         return module, ""
     return module, path if found is value or getattr(found, "py_func", None) is function else ""
 
 
-def _resolve(module: str, path: str) -> Any:
+def resolved(module: str, path: str) -> Any:
+    """What `path` names in a module.
+
+    Raises
+    ------
+    AttributeError, ImportError, ValueError: nothing.
+    """
     if not path:
         raise AttributeError("it cannot be found by name")
     return functools.reduce(getattr, path.split("."), importlib.import_module(module))
-
-
-def forbid(builder: Any) -> None:
-    """Make Numba not cache the code being generated: it contains addresses of this process."""
-    name = "numba.dynamic.globals.irad"
-    if name not in builder.module.globals:
-        marker = _cgutils.add_global_variable(builder.module, _cgutils.voidptr_t, name)
-        # weak, so that it stays although nothing reads it
-        marker.linkage, marker.initializer = "weak", _cgutils.voidptr_t(None)

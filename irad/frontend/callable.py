@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Unsupported
-from irad.frontend import cache, target
+from irad.frontend import cache, target, tokens
 from irad.frontend.arguments import Kernel
 from irad.frontend.frame import AliasedArguments
 from irad.frontend.lower import dispatcher_of, place_of
@@ -51,7 +51,7 @@ _known: set[DerivativeType] = set()
 
 def _call_of(dispatcher: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        cache.leave_token(context, cache.derivative_of(dispatcher))
+        tokens.leave(context, cache.derivative_of(dispatcher))
         return context.get_function(_types.Dispatcher(dispatcher), signature)(builder, values)
 
     return emit
@@ -82,11 +82,16 @@ class DerivativeFunction(cache.Derived):
         return self._source.identity
 
     @property
-    def _numba_type_(self) -> Any:
+    def type(self) -> Any:
+        """Its Numba type."""
         if self._type is None:
             cache.made_from(self.dispatcher("both"), self)
             self._type = DerivativeType(self.dispatcher("both"))
         return self._type
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.type
 
     def dispatcher(self, variant: str) -> Any:
         """Numba's dispatcher of one variant, made on first use."""
@@ -127,7 +132,7 @@ class DerivativeFunction(cache.Derived):
         return self.dispatcher("fast") if found is None else found
 
     def _short(self, error: Exception) -> Exception:
-        """The error without the frames of Numba's compiler; Numba's message about arguments without type in one line."""
+        """The error without the frames of Numba's compiler; what Numba itself says, in one line."""
         if isinstance(error, IradError):
             return error.with_traceback(None)
         lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
@@ -205,10 +210,7 @@ def kernel_of(function: Any) -> Kernel:
     BadArgumentType: something else, or a kernel in object mode.
     Unsupported: a kernel with `*args` or keyword-only parameters.
     """
-    if isinstance(function, DerivativeFunction):
-        dispatcher = function._numba_type_.dispatcher
-    else:
-        dispatcher = dispatcher_of(function)
+    dispatcher = function.type.dispatcher if isinstance(function, DerivativeFunction) else dispatcher_of(function)
     parameters = inspect.signature(dispatcher.py_func).parameters.values()
     odd = [p for p in parameters if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
     if odd:
@@ -249,7 +251,8 @@ def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]
 
 
 def _options(recipe: Recipe) -> list[object]:
-    return [getattr(recipe, name) for name in ("single", "value", "given", "shadowed", "protect") if hasattr(recipe, name)]
+    names = ("single", "value", "given", "shadowed", "protect")
+    return [getattr(recipe, name) for name in names if hasattr(recipe, name)]
 
 
 def _fresh(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
@@ -273,7 +276,7 @@ def intrinsic_of(recipe: Recipe, variant: str) -> Any:
         signature, generate = recipe.typed(variant, typingctx, kinds)
 
         def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            cache.leave_token(context, recipe.kernel.dispatcher)
+            tokens.leave(context, recipe.kernel.dispatcher)
             return generate(context, builder, signature, values)
 
         return signature, emit
@@ -293,5 +296,5 @@ class _Model(_models.OpaqueModel): ...
 
 @_imputils.lower_constant(DerivativeType)
 def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    cache.leave_token(context, value)
+    tokens.leave(context, value)
     return context.add_dynamic_addr(builder, id(value), info=type(value).__name__)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from irad.errors import IradError
-from irad.frontend import cache, target
+from irad.frontend import target, tokens
 from irad.frontend.shadows import Code
 from irad.frontend.target import need
 
@@ -32,7 +32,7 @@ class Derivative(Protocol):
     @property
     def concrete(self) -> str: ...
     @property
-    def entries(self) -> Mapping[str, str]: ...
+    def entries(self) -> dict[str, str]: ...
     @property
     def signature(self) -> Any: ...
 
@@ -189,7 +189,7 @@ def call(code: Code, version: Compiled, role: str, arguments: Sequence[Any]) -> 
     raw = code.context.target_name == target.NAME
     code.context.active_code_library.add_linking_library(version.library(raw=raw))
     if not raw and version.has_addresses:
-        cache.forbid(code.builder)
+        tokens.forbid_caching(code.builder)
     flat = [_untyped(code, value) for value in arguments]
     result = _ir.VoidType() if role == "release" else _STATUS
     kind = _ir.FunctionType(result, [value.type for value in flat])

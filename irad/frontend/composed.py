@@ -111,7 +111,7 @@ def apart(typingctx: Any, values: Any) -> Any:
         for i, kind in enumerate(values.types):
             if not arguments.is_array(kind) and not isinstance(kind, _types.BaseTuple):
                 context.nrt.incref(builder, kind, inside[i])
-            inside[i] = arguments.with_arrays(code, frame.kernel.names[i], kind, inside[i], lambda v: made[v.name].value)
+            inside[i] = arguments.with_arrays(code, kernel.names[i], kind, inside[i], lambda v: made[v.name].value)
         return context.make_tuple(builder, values, inside)
 
     return values(values), generate
@@ -138,7 +138,8 @@ def _put(rows: Any, i: Any, values: Any, *, down: bool) -> Any:
 
         def store(value: Any, at: Any) -> None:
             place = [at, args[1]] if down else [args[1], at]
-            builder.store(context.cast(builder, value, _scalar(values), rows.dtype), shadows.element(code, target, place))
+            value = context.cast(builder, value, _scalar(values), rows.dtype)
+            builder.store(value, shadows.element(code, target, place))
 
         if arguments.is_float(values):
             store(args[2], code.word(0))

@@ -12,13 +12,13 @@ from irad.frontend.vjp import Pullback
 
 _numba: Any = need("numba", "njit")
 _types: Any = need("numba.core.types", "Dispatcher")
-_extending: Any = need("numba.extending", "overload_attribute", "overload_method")
+_extending: Any = need("numba.extending", "overload_attribute")
 _datamodel: Any = need("numba.core.datamodel", "register_default")
 _models: Any = need("numba.core.datamodel.models", "OpaqueModel")
 
 
 class DifferentiableType(_types.Dispatcher):
-    """Numba's type of a differentiable function, which has the derivatives as attributes."""
+    """Numba's type of a differentiable function, which has `grad` and `value_and_grad` in njit code too."""
 
 
 @_datamodel.register_default(DifferentiableType)
@@ -28,10 +28,13 @@ class _Model(_models.OpaqueModel): ...
 class Differentiable(target.CPUDispatcher):
     """Numba's dispatcher of a kernel, which knows its derivatives."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._type = DifferentiableType(self)
-        self.typingctx.insert_global(self, self._type)
+    @property
+    def _type(self) -> Any:
+        """What Numba takes for the type of this function, and asks for while it is being made."""
+        return DifferentiableType(self)
+
+    @_type.setter
+    def _type(self, type: Any) -> None: ...
 
     @property
     def _numba_type_(self) -> Any:
@@ -74,6 +77,8 @@ def _attribute(name: str) -> None:
         made = getattr(function.dispatcher, name)
         return lambda function: made
 
+    # Numba compares the parameters, annotations included, with those of the implementation
+    typed.__annotations__ = {}
     _extending.overload_attribute(DifferentiableType, name)(typed)
 
 

@@ -21,7 +21,7 @@ _ir: Any = need("llvmlite.ir", "Constant", "IntType")
 SEPARATE = "pass copies that share no memory"
 
 
-class AliasedArguments(Exception):  # noqa: N818
+class AliasedArguments(Exception):
     """The version for arrays that share no memory was called with arrays that do; nothing has run."""
 
 

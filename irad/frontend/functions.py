@@ -9,10 +9,11 @@ from typing import Any
 
 from irad.errors import BadArgumentType, BadArgumentValue
 from irad.frontend import cache, target
+from irad.frontend.adjoint import Adjoint
 from irad.frontend.arguments import Kernel
 from irad.frontend.callable import DerivativeFunction, Source, kernel_of, signature_of, source_of
 from irad.frontend.composed import HELPERS, HVP, JACFWD, JACREV
-from irad.frontend.recipes import Adjoint, Gradient, Recipe, Tangent
+from irad.frontend.recipes import Gradient, Recipe, Tangent
 from irad.frontend.split import Augmented, Pullback, Release
 
 _made: dict[tuple[object, ...], DerivativeFunction] = {}
@@ -28,7 +29,8 @@ def positions(kernel: Kernel, argnums: Any) -> tuple[int, ...]:
     """
     found = tuple(_position(kernel, one) for one in (argnums if isinstance(argnums, tuple | list) else (argnums,)))
     if not found or len(set(found)) < len(found):
-        raise BadArgumentValue(f"argnums={argnums!r} must name one argument or several different ones", place=kernel.place)
+        why = f"argnums={argnums!r} must name one argument or several different ones"
+        raise BadArgumentValue(why, place=kernel.place)
     return found
 
 
@@ -64,7 +66,8 @@ def gradient(f: Any, argnums: Any, *, value: bool, cached: bool, strict: bool) -
     def make() -> DerivativeFunction:
         recipe = Gradient(kernel, wrt, strict, single, value)
         at = (wrt[0] if single else wrt, value, cached, strict)
-        return _one(recipe, f"{kind} of {kernel.name} with respect to {_listed(kernel, wrt)}.", "gradient", f, at, cached)
+        doc = f"{kind} of {kernel.name} with respect to {_listed(kernel, wrt)}."
+        return _one(recipe, doc, "gradient", f, at, cached)
 
     return _once(key, make)
 
@@ -174,9 +177,7 @@ def _once(key: tuple[object, ...], make: Callable[[], DerivativeFunction]) -> De
     return found
 
 
-def _one(
-    recipe: Recipe, doc: str, maker: str, f: Any, at: tuple[object, ...], cached: bool
-) -> DerivativeFunction:
+def _one(recipe: Recipe, doc: str, maker: str, f: Any, at: tuple[object, ...], cached: bool) -> DerivativeFunction:
     return DerivativeFunction(source_of(recipe, doc, lambda: _reduced(maker, f, at)), cached=cached)
 
 
@@ -216,7 +217,9 @@ def _several(
     return DerivativeFunction(source, cached=cached)
 
 
-_LOCAL = (*HELPERS, *"count kernel out out_dot own again push rows state augmented pullback release product i".split())
+_VARIABLES = ("count", "out", "out_dot", "own", "again", "rows", "state", "product", "i")
+_FUNCTIONS = ("kernel", "push", "augmented", "pullback", "release")
+_LOCAL = (*HELPERS, *_VARIABLES, *_FUNCTIONS)
 
 
 def _hygienic(template: str) -> str:

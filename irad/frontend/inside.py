@@ -14,7 +14,9 @@ from irad.frontend.pulled import bind
 from irad.frontend.target import need
 from irad.frontend.vjp import differentiated
 
-_types: Any = need("numba.core.types", "Dispatcher", "Literal", "Omitted", "BaseTuple", "BaseNamedTuple", "StarArgTuple", "none")
+_types: Any = need(
+    "numba.core.types", "Dispatcher", "Literal", "Omitted", "BaseTuple", "BaseNamedTuple", "StarArgTuple", "none"
+)
 _extending: Any = need("numba.extending", "overload")
 
 
@@ -22,10 +24,8 @@ def register(makers: Sequence[Callable[..., Any]], jvp: Any, vjp: Any, autodiff:
     """Make the public functions known to Numba. `makers`: those that turn a kernel into a derivative function."""
     for maker in makers:
         _make_overload(maker)
-    # Numba compares the parameters, annotations included, with those of the implementation
-    for function, typed in ((jvp, _jvp), (vjp, _vjp)):
-        typed.__annotations__ = {}
-        _extending.overload(function)(typed)
+    _extending.overload(jvp)(typed_jvp)
+    _extending.overload(vjp)(typed_vjp)
     _extending.overload(autodiff)(_autodiff_overload())
 
 
@@ -34,8 +34,8 @@ def _make_overload(maker: Callable[..., Any]) -> None:
     text = f"def impl(f, argnums=0, {', '.join(f'{name}=False' for name in options)}):\n    return made\n"
 
     def typed(f: Any, argnums: Any, *flags: Any) -> Any:
-        given = {name: constant(maker, name, flag) for name, flag in zip(options, flags, strict=True)}
-        made = maker(kernel_behind(maker, f), constant(maker, "argnums", argnums), **given)
+        given = {name: constant(maker.__name__, name, flag) for name, flag in zip(options, flags, strict=True)}
+        made = maker(kernel_behind(maker.__name__, f), constant(maker.__name__, "argnums", argnums), **given)
         return _defined(text, made=made)
 
     parameters = ", ".join(f"{name}=False" for name in options)
@@ -49,7 +49,7 @@ def _defined(text: str, name: str = "impl", **names: Any) -> Any:
     return namespace[name]
 
 
-def kernel_behind(function: Any, kind: Any) -> Any:
+def kernel_behind(function: str, kind: Any) -> Any:
     """The kernel that a Numba type stands for.
 
     Raises
@@ -57,13 +57,11 @@ def kernel_behind(function: Any, kind: Any) -> Any:
     BadArgumentType: it is no function that Numba knows at compile time.
     """
     if not isinstance(kind, _types.Dispatcher):
-        raise BadArgumentType(
-            f"{function.__name__} in njit code takes a function that is global or in a closure, not {kind}"
-        )
+        raise BadArgumentType(f"{function} in njit code takes a function that is global or in a closure, not {kind}")
     return target.original(kind.dispatcher)
 
 
-def constant(function: Any, name: str, kind: Any) -> Any:
+def constant(function: str, name: str, kind: Any) -> Any:
     """The value of an argument that must be known at compile time.
 
     Raises
@@ -80,11 +78,12 @@ def constant(function: Any, name: str, kind: Any) -> Any:
         case bool() | int() | str() | tuple():
             return kind
         case _:
-            raise BadArgumentType(f"{name} of {function.__name__} in njit code has to be a constant, not {kind}")
+            raise BadArgumentType(f"{name} of {function} in njit code has to be a constant, not {kind}")
 
 
-def _jvp(f: Any, primals: Any, tangents: Any) -> Any:
-    kernel = kernel_behind(_jvp, f)
+def typed_jvp(f: Any, primals: Any, tangents: Any) -> Any:
+    """The implementation of `irad.jvp` for arguments of these Numba types."""
+    kernel = kernel_behind("jvp", f)
     lengths = [len(kind.types) if isinstance(kind, _types.BaseTuple) else None for kind in (primals, tangents)]
     if lengths[0] is None or lengths[0] != lengths[1]:
         raise BadArgumentType("jvp takes a tuple of primals and a tuple of tangents of the same length")
@@ -94,14 +93,19 @@ def _jvp(f: Any, primals: Any, tangents: Any) -> Any:
     return _defined(text, call=functions.tangent(kernel, wrt, given=False))
 
 
-def _vjp(f: Any, *primals: Any) -> Any:
-    kernel = kernel_behind(_vjp, f)
+def typed_vjp(f: Any, *primals: Any) -> Any:
+    """The implementation of `irad.vjp` for arguments of these Numba types."""
+    kernel = kernel_behind("vjp", f)
     kinds = tuple(primals[0]) if len(primals) == 1 and isinstance(primals[0], _types.StarArgTuple) else primals
     wrt = differentiated(kernel_of(kernel), tuple(map(plain, kinds)))
     given = ", ".join(f"primals[{i}]" for i in range(len(kinds)))
     text = f"def impl(f, *primals):\n    out, state = ahead({given})\n    return out, bind(state)\n"
     return _defined(text, ahead=functions.augmented(kernel, wrt, protect=True), bind=bind(kernel, wrt))
 
+
+for _typed in (typed_jvp, typed_vjp):
+    # Numba compares the parameters, annotations included, with those of the implementation
+    _typed.__annotations__ = {}
 
 _MOST = 32
 _PARAMETERS = f"mode, f, {', '.join(f'a{i}=None' for i in range(_MOST))}, seed=1.0"
@@ -110,7 +114,7 @@ _WORDS = {Const, Active, Duplicated}
 
 
 def _autodiff(mode: Any, f: Any, given: Sequence[Any]) -> Any:
-    kernel, forward = kernel_behind(_autodiff, f), annotations.is_forward(mode)
+    kernel, forward = kernel_behind("autodiff", f), annotations.is_forward(mode)
     kinds = [kind for kind in given if kind is not None and not isinstance(kind, _types.Omitted)]
     words = [k.instance_class if isinstance(k, _types.BaseNamedTuple) else None for k in kinds]
     words = [word if word in _WORDS else None for word in words]

@@ -40,8 +40,6 @@ _PLAIN: tuple[Any, ...] = tuple(
     )
 )
 
-_SLOT = re.compile(r'@"?\.numba\.unresolved\$([\w.$]+)"?')
-
 
 @dataclass(frozen=True)
 class Lowered:
@@ -75,7 +73,7 @@ def lower(kernel: Any, argtypes: tuple[Any, ...]) -> Lowered:
         overloads.install()
         compiled = _compile(dispatcher, argtypes)
         compiled.library._ensure_finalized()
-        text = _direct(str(compiled.library._final_module))
+        text = str(compiled.library._final_module)
     if not all(map(_plain_type, argtypes)):
         text += f"\n!{CONTAINERS} = !{{}}\n"
     return Lowered(text, compiled.fndesc.llvm_func_name, compiled.signature, dispatcher)
@@ -184,20 +182,3 @@ def _places(error: Any) -> Iterator[Place]:
     where = getattr(error, "loc", None)
     if where is not None and not where.filename.startswith(irad_target.PACKAGE):
         yield Place(where.filename, where.line)
-
-
-# --- mutual recursion -----------------------------------------------------------------------------------------------
-
-
-def _direct(text: str) -> str:
-    """Numba's slots for functions still being compiled, which it fills at run time, as constants of the module."""
-    for name in set(_SLOT.findall(text)):
-        text = _resolved(text, name)
-    return text
-
-
-def _resolved(text: str, name: str) -> str:
-    slot = rf'@"?\.numba\.unresolved\${re.escape(name)}"?'
-    constant = f"@irad.slot.{name} = internal unnamed_addr constant ptr @{name}"
-    text = re.sub(rf"^{slot} = external global ptr[^\n]*$", constant, text, flags=re.MULTILINE)
-    return re.sub(slot, f"@irad.slot.{name}", text)

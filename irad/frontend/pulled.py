@@ -36,7 +36,7 @@ class PullbackType(_types.Callable):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Types the call by compiling the pullback function for the state and these arguments."""
-        inner = self.pull._numba_type_.get_call_type(context, (self.state, *args), kws)
+        inner = self.pull.type.get_call_type(context, (self.state, *args), kws)
         return _typing.signature(inner.return_type, *inner.args[1:], recvr=self)
 
     def get_call_signatures(self) -> Any:
@@ -52,7 +52,7 @@ class PullbackType(_types.Callable):
         held, *rest = values
         state = _cgutils.create_struct_proxy(self)(context, builder, value=held).state
         inner = _typing.signature(signature.return_type, self.state, *signature.args[1:])
-        return context.get_function(self.pull._numba_type_, inner)(builder, [state, *rest])
+        return context.get_function(self.pull.type, inner)(builder, [state, *rest])
 
 
 @_datamodel.register_default(PullbackType)

@@ -15,7 +15,9 @@ from irad.errors import BadArguments, BadArgumentType
 from irad.frontend.target import need
 
 _types: Any = need("numba.core.types", "Array", "Float", "BaseTuple")
-_cgutils: Any = need("numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "memset", "raw_memcpy", "alloca_once")
+_cgutils: Any = need(
+    "numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "memset", "raw_memcpy", "alloca_once"
+)
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 _intrinsic: Any = need("numba.extending", "intrinsic").intrinsic
 _ir: Any = need("llvmlite.ir", "Constant", "IntType")

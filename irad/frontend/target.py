@@ -81,7 +81,9 @@ _extension: Any = need(
 )
 _registry: Any = need("numba.core.registry", "CPUDispatcher", "cpu_target")
 _environment: Any = need("numba.core.environment", "lookup_environment")
-_compiler: Any = need("numba.core.compiler", "Compiler.define_pipelines", "Flags.dbg_directives_only", "Flags.dbg_optnone")
+_compiler: Any = need(
+    "numba.core.compiler", "Compiler.define_pipelines", "Flags.dbg_directives_only", "Flags.dbg_optnone"
+)
 _lowering: Any = need("numba.core.lowering", "Lower._compute_def_location")
 _passes: Any = need("numba.core.typed_passes", "NativeLowering.lowering_class")
 _machinery: Any = need("numba.core.compiler_machinery", "register_pass", "PassManager.finalize")
@@ -204,10 +206,11 @@ class TypingContext(typing.Context):
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         if isinstance(func, types.ObjModeDispatcher):
+            where = func.dispatcher.func_ir.loc
             raise Unsupported(
                 "an objmode block runs in the Python interpreter and has no derivative",
                 hint="move it out of the kernel, or pass its result in as an argument",
-                place=_objmode_place(func.dispatcher),
+                place=Place(where.filename, where.line),
             )
         return super().resolve_function_type(_retarget(func), args, kws)
 
@@ -241,15 +244,13 @@ class Context(_cpu.CPUContext):
             other.dispatcher.compile(tuple(sig.args))
         return super().get_function(other, sig, _firstcall)
 
-    def _compile_subroutine_no_cache(
-        self, builder: Any, impl: Any, sig: Any, locals: Any = None, flags: Any = None  # noqa: A002
-    ) -> Any:
+    def _compile_subroutine_no_cache(self, *args: Any, flags: Any = None, **kws: Any) -> Any:
         """Parts of Numba's own implementations: without lines, so that they take the line that calls them."""
         if flags is not None:
             flags = flags.copy()
             flags.debuginfo = False
         plain = self.subtarget(enable_debuginfo=False)
-        return super(Context, plain)._compile_subroutine_no_cache(builder, impl, sig, locals or {}, flags)
+        return super(Context, plain)._compile_subroutine_no_cache(*args, flags=flags, **kws)
 
     def create_cpython_wrapper(self, *args: Any, **kws: Any) -> None: ...
 
@@ -344,7 +345,7 @@ class Dispatcher(_dispatcher.Dispatcher):
 
     targetdescr = target
 
-    def __init__(self, py_func: Any, locals: Any, targetoptions: Any, pipeline_class: Any = _compiler.Compiler) -> None:  # noqa: A002
+    def __init__(self, py_func: Any, locals: Any, targetoptions: Any, pipeline_class: Any = _compiler.Compiler) -> None:
         super().__init__(py_func, locals, targetoptions, _pipeline(pipeline_class))
 
     def add_overload(self, cres: Any) -> None:
@@ -417,11 +418,6 @@ def _retarget(function: Any) -> Any:
     if isinstance(function, types.Dispatcher) and isinstance(function.dispatcher, CPUDispatcher):
         return types.Dispatcher(twin(function.dispatcher))
     return function
-
-
-def _objmode_place(dispatcher: Any) -> Place | None:
-    found = re.search(r"\(([^()]+):(\d+)\)", str(dispatcher.get_source_location()))
-    return Place(found[1], int(found[2])) if found else None
 
 
 # --- vectorize, guvectorize, stencil: Numba's loops around kernels compiled by our target ---------------------------

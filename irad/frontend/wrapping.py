@@ -8,9 +8,7 @@ from irad.frontend.target import need
 
 _compiler: Any = need("numba.core.compiler", "CompilerBase.define_pipelines", "DefaultPassBuilder")
 _machinery: Any = need("numba.core.compiler_machinery", "AnalysisPass", "register_pass")
-_codegen: Any = need(
-    "numba.core.codegen", "JITCodeLibrary._optimize_final_module", "CodeLibrary.enable_object_caching"
-)
+_codegen: Any = need("numba.core.codegen", "JITCodeLibrary._optimize_final_module", "CodeLibrary.enable_object_caching")
 _passes: Any = need("numba.core.typed_passes", "NopythonTypeInference")
 
 

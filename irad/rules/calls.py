@@ -75,6 +75,10 @@ RUNS_PYTHON = re.compile(
 """Functions that run Python code, or bring a number back from a Python object."""
 
 
+SHAPERS = frozenset({"numba_attempt_nocopy_reshape"})
+"""Functions that write nothing but shapes and strides."""
+
+
 def _bare(name: str) -> str:
     """`llvm.sadd.sat.v4i32` -> `sadd.sat`; empty for what is not an intrinsic."""
     if not name.startswith("llvm."):

@@ -25,13 +25,17 @@ def facts_of(code: str, active: str = "", shadowed: str = "", extra: str = "", *
         ("%v = load double, ptr %y\n%w = fmul double %v, %v\nstore double %w, ptr %x", "", "x", ""),  # constant input
         ("%v = load double, ptr %y\n%w = fmul double %v, %v\nstore double %w, ptr %x", "", "x y", "v w"),
         ("%v = select i1 %c, double %a, double %b\nstore double %v, ptr %x", "a", "x", "a v"),
-        ("%d = fcmp olt double %a, 1.0\n%v = select i1 %d, double %b, double 1.0\nstore double %v, ptr %x", "a", "x", ""),
+        ("%d = fcmp olt double %a, 1.0\n%v = select i1 %d, double %b, double 1.0\n"
+         "store double %v, ptr %x", "a", "x", ""),
         ("%i = fptosi double %a to i64\n%v = sitofp i64 %i to double\nstore double %v, ptr %x", "a", "x", ""),
-        ("%s = alloca double\nstore double %a, ptr %s\n%v = load double, ptr %s\nstore double %v, ptr %x", "a", "x", "a v"),
-        ("%s = alloca double\nstore double %a, ptr %s\n%v = load double, ptr %y\nstore double %v, ptr %x", "a", "x", ""),
+        ("%s = alloca double\nstore double %a, ptr %s\n%v = load double, ptr %s\n"
+         "store double %v, ptr %x", "a", "x", "a v"),
+        ("%s = alloca double\nstore double %a, ptr %s\n%v = load double, ptr %y\n"
+         "store double %v, ptr %x", "a", "x", ""),
         ("%i = bitcast double %a to i64\nstore i64 %i, ptr %x", "a", "x", "a i"),
         (
-            "%p = insertvalue { double, i64 } undef, double %a, 0\n%v = extractvalue { double, i64 } %p, 0\nstore double %v, ptr %x",
+            "%p = insertvalue { double, i64 } undef, double %a, 0\n%v = extractvalue { double, i64 } %p, 0\n"
+             "store double %v, ptr %x",
             "a", "x", "a p v",
         ),
         ("%v = load double, ptr @table\n%w = fmul double %v, %a\nstore double %w, ptr %x", "a", "x", "a w"),
@@ -109,7 +113,9 @@ def test_floats_made_of_bits_are_refused(code: str) -> None:
 
 
 def test_bits_that_make_no_float_are_allowed() -> None:
-    facts = facts_of(BITS + "%d = icmp slt i64 %k, 0\n%v = select i1 %d, double %a, double 0.0\nstore double %v, ptr %x", "a", "x")
+    facts = facts_of(
+        BITS + "%d = icmp slt i64 %k, 0\n%v = select i1 %d, double %a, double 0.0\nstore double %v, ptr %x", "a", "x"
+    )
     assert names(facts.activity.values) == {"a", "v"}
 
 

@@ -40,7 +40,7 @@ OK = "%a = icmp eq i32 %s, 0\n%b = icmp eq i32 %s, -2\n"
         ("%c = icmp eq i32 %s, 0", "bad", "good", False),
         ("%c = icmp ugt i32 %s, -3", "good", "bad", False),
         (OK + "%c = or i1 %a, %d", "good", "bad", False),
-        (OK + "%c = and i1 %a, %b", "bad", "good", False),
+        (OK + "%c = and i1 %a, %b", "bad", "good", True),  # cannot happen
         ("%c = icmp slt i32 %s, %e", "good", "bad", False),
     ],
 )

@@ -10,7 +10,6 @@ from tests.analysis.facts import Facts, body
 PARAMETERS = "ptr %x, ptr %y, i64 %n, i1 %c"
 
 
-
 @pytest.mark.parametrize(
     ("code", "wanted"),
     [
@@ -25,7 +24,10 @@ PARAMETERS = "ptr %x, ptr %y, i64 %n, i1 %c"
         ("%p = load ptr, ptr %x", {"external"}),
         ("%q = load ptr, ptr %x\n%p = load ptr, ptr %q", {"external"}),
         ("%p = load ptr, ptr @table", {"address"}),
-        ("%s = alloca ptr\nstore ptr %x, ptr %s\nstore ptr %y, ptr %s\n%p = load ptr, ptr %s", {"argument %x", "argument %y"}),
+        (
+            "%s = alloca ptr\nstore ptr %x, ptr %s\nstore ptr %y, ptr %s\n%p = load ptr, ptr %s",
+            {"argument %x", "argument %y"},
+        ),
         ("store ptr %y, ptr %x\n%p = load ptr, ptr %x", {"argument %y", "external"}),
         (
             "%s = alloca ptr\n%t = alloca ptr\nstore ptr %y, ptr %s\n"
@@ -43,9 +45,7 @@ PARAMETERS = "ptr %x, ptr %y, i64 %n, i1 %c"
     ],
 )
 def test_pointed(code: str, wanted: set[str]) -> None:
-    facts = Facts(
-        body(f"entry:\n{code}\n  ret void", PARAMETERS) + "@table = constant [2 x ptr] zeroinitializer\n"
-    )
+    facts = Facts(body(f"entry:\n{code}\n  ret void", PARAMETERS) + "@table = constant [2 x ptr] zeroinitializer\n")
     assert set(map(str, facts.objects.pointed(facts["p"]))) == wanted
 
 
@@ -64,7 +64,9 @@ out:
 
 
 def test_what_a_call_is_given_it_may_store_anywhere_it_reaches() -> None:
-    code = "%s = alloca ptr\n%t = alloca ptr\nstore ptr %x, ptr %s\ncall void @keep(ptr %s, ptr %t)\n%p = load ptr, ptr %t"
+    code = (
+        "%s = alloca ptr\n%t = alloca ptr\nstore ptr %x, ptr %s\ncall void @keep(ptr %s, ptr %t)\n%p = load ptr, ptr %t"
+    )
     text = body(f"entry:\n{code}\n  ret void", PARAMETERS) + "declare void @keep(ptr, ptr)\n"
     facts = Facts(text)
     assert {"argument %x", "stack %s", "stack %t"} <= set(map(str, facts.objects.pointed(facts["p"])))
@@ -83,9 +85,7 @@ def test_overlap() -> None:
     code = "%h = call ptr @irad_alloc(i64 8, i32 32)\n%s = alloca double"
     facts = Facts(body(f"entry:\n{code}\n  ret void", PARAMETERS), apart=["x"])
     of = {name: facts.object(name) for name in OBJECTS}
-    meeting = {
-        (a, b) for a in OBJECTS for b in OBJECTS if a != b and facts.objects.may_overlap(of[a], of[b])
-    }
+    meeting = {(a, b) for a in OBJECTS for b in OBJECTS if a != b and facts.objects.may_overlap(of[a], of[b])}
     outside = ("argument %y", "external", "address")
     assert meeting == {(a, b) for a in outside for b in outside if a != b}
     assert all(facts.objects.may_overlap(o, o) for o in of.values())

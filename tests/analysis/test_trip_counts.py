@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 
-from irad.ir.model import Compare
 from tests.analysis.evaluate import evaluate, holds
 from tests.analysis.facts import Facts
 
@@ -51,7 +50,7 @@ def loop(predicate: str, step: int, bits: int, *, advanced: bool, flags: str = "
 def near_edges(bits: int) -> list[int]:
     top, middle = 1 << bits, 1 << (bits - 1)
     centres = (0, 20, middle)
-    return sorted({(c + d) % top for c in centres for d in (-9, -2, -1, 0, 1, 8)})
+    return sorted({(c + d) % top for c in centres for d in (-2, -1, 0, 1, 8)})
 
 
 def run(test, start: int, bound: int, step: int, bits: int, *, advanced: bool) -> int | None:

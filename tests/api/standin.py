@@ -6,7 +6,6 @@ when `w` is -1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +34,7 @@ def refused(x, y, w=2.0):
 class Written:
     abstract: str
     concrete: str
-    entries: Mapping[str, str]
+    entries: dict[str, str]
     signature: Any
 
 

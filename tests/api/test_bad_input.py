@@ -102,12 +102,20 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "shadow shape": (lambda: reverse(np.zeros(2)), BadArgumentValue, "shadow of x has another shape"),
     "shadow strides": (lambda: reverse(np.zeros(6)[::2]), BadArgumentValue, "other strides, than x"),
-    "shadow dtype": (lambda: reverse(NARROW), BadArgumentType, "shadow of x of kernel must be an array of float64, 1-d"),
+    "shadow dtype": (
+        lambda: reverse(NARROW),
+        BadArgumentType,
+        "shadow of x of kernel must be an array of float64, 1-d",
+    ),
     "shadow rank": (lambda: reverse(np.zeros((3, 1))), BadArgumentType, "not array\\(float64, 2d, C\\)"),
     "shadow read-only": (lambda: reverse(readonly(X)), BadArgumentType, "x_bar is read-only"),
     "shadow is the primal": (lambda: reverse(X), BadArgumentValue, "the shadow of x shares memory with an argument"),
     "shadow is another primal": (lambda: reverse(Y), BadArgumentValue, "shares memory with an argument"),
-    "one shadow for two": (lambda: reverse(*[np.zeros(3)] * 2), BadArgumentValue, "shadows of x and y must share memory"),
+    "one shadow for two": (
+        lambda: reverse(*[np.zeros(3)] * 2),
+        BadArgumentValue,
+        "shadows of x and y must share memory",
+    ),
     "two shadows for one": (lambda: reverse(np.zeros(3), np.zeros(3), y=X), BadArgumentValue, "exactly as x and y do"),
     "constant alias": (lambda: reverse(np.zeros(3), x=Y), BadArgumentValue, "y is constant, but shares memory"),
     "integer alias": (
@@ -129,7 +137,10 @@ def test_refused(standin: Pipeline, name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: irad.grad(returns_array)(X), r"test_bad_input.py:\d+: returns_array returns array.*irad.vjp takes a seed"),
+        (
+            lambda: irad.grad(returns_array)(X),
+            r"test_bad_input.py:\d+: returns_array returns array.*irad.vjp takes a seed",
+        ),
         (lambda: irad.grad(returns_nothing)(X), r"returns none, not one float.*irad.autodiff\(irad.Reverse"),
         (lambda: irad.grad(returns_count)(X), r"returns int64, not one float.*nothing to differentiate"),
         (lambda: irad.autodiff(Reverse, returns_array, Duplicated(X, np.zeros(3))), "the seed of the result"),
@@ -158,5 +169,5 @@ def test_message_is_whole_in_njit_callers(standin: Pipeline) -> None:
     def caller(x):
         return g(x, x, 2)
 
-    with pytest.raises(BadArgumentType, match="^.*standin.py:\\d+: w is int64: integers have no derivative"):
+    with pytest.raises(BadArgumentType, match=r"^.*standin.py:\d+: w is int64: integers have no derivative"):
         caller(X)

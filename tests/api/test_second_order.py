@@ -56,13 +56,11 @@ def difference(f: Callable[..., Any], x: Any) -> Any:
         step[i] = 1e-6
         ends = [np.asarray(f(x + step if shape else float(x + step))) for step in (step, -step)]
         columns.append((ends[0] - ends[1]) / 2e-6)
-    return np.stack(columns, axis=-1).reshape(*columns[0].shape, *shape)
+    return np.stack(columns, axis=-1).reshape((*columns[0].shape, *shape))
 
 
 @pytest.mark.parametrize("jacobian", [irad.jacfwd, irad.jacrev])
-@pytest.mark.parametrize(
-    ("f", "x"), [(wave, 0.7), (energy, X), (spread, 0.7), (products, X), (in_place, X)]
-)
+@pytest.mark.parametrize(("f", "x"), [(wave, 0.7), (energy, X), (spread, 0.7), (products, X), (in_place, X)])
 def test_jacobian(jacobian: Any, f: Any, x: Any) -> None:
     found = jacobian(f)(np.copy(x) if isinstance(x, np.ndarray) else x)
     np.testing.assert_allclose(found, difference(f, x), rtol=1e-8, atol=1e-8)

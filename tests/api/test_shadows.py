@@ -64,7 +64,13 @@ def start(x: np.ndarray) -> int:
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [(BASE[:8], BASE[4:]), (BASE[4:], BASE[8::-1]), (BASE, BASE), (BASE[::2], BASE[1::2]), (BASE.reshape(4, 6).T, BASE)],
+    [
+        (BASE[:8], BASE[4:]),
+        (BASE[4:], BASE[8::-1]),
+        (BASE, BASE),
+        (BASE[::2], BASE[1::2]),
+        (BASE.reshape(4, 6).T, BASE),
+    ],
 )
 def test_shadows_overlap_as_the_arrays_do(x: np.ndarray, y: np.ndarray) -> None:
     x_bar, y_bar = two(x, y)

@@ -18,7 +18,7 @@ from irad.emit.module import assemble
 from irad.emit.reverse import reverse
 from irad.ir.check import check
 from irad.ir.model import Function, Module
-from irad.ir.types import I32, I64, Float
+from irad.ir.types import Float
 from irad.ir.write import write
 from tests.analysis.facts import DECLARE, Facts
 
@@ -68,7 +68,7 @@ class Derived:
     @cached_property
     def modules(self) -> list[Module]:
         """The emitted modules, checked: reverse and forward mode."""
-        functions, used, facts = self.backward
+        functions, used, _ = self.backward
         variables = "@irad.memory_error = external global i8\n"
         modules = [
             assemble(self.facts().module, functions, sorted(used, key=str), variables),

@@ -44,10 +44,7 @@ class Golden:
         for line in re.findall(r"^; RUN: (.*)$", self.text, re.MULTILINE):
             pairs = [word.split("=") for word in line.split()]
             found.append(
-                [
-                    rng.uniform(0.4, 1.4, int(v)) if k in pointers else float(v) if "." in v else int(v)
-                    for k, v in pairs
-                ]
+                [rng.uniform(0.4, 1.4, int(v)) if k in pointers else float(v) if "." in v else int(v) for k, v in pairs]
             )
         return found
 

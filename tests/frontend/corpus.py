@@ -1,5 +1,7 @@
 """Kernels over the whole language, each with arguments to run it on."""
 
+# ruff: noqa: B905, RUF007, SIM116, PERF401, C405, PLC3002
+
 from __future__ import annotations
 
 import ctypes
@@ -45,7 +47,9 @@ def vector(n: int = 7, dtype: Any = np.float64, seed: int = 0) -> Callable[[], n
     return lambda: np.random.default_rng(seed).uniform(0.5, 2.0, n).astype(dtype)
 
 
-def matrix(n: int = 5, m: int = 5, order: str = "C", dtype: Any = np.float64, seed: int = 0) -> Callable[[], np.ndarray]:
+def matrix(
+    n: int = 5, m: int = 5, order: str = "C", dtype: Any = np.float64, seed: int = 0
+) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
         values = np.random.default_rng(seed).uniform(0.5, 2.0, (n, m))
         return np.asarray(values + n * np.eye(n, m), dtype=dtype, order=order)
@@ -286,9 +290,9 @@ def _scale(x, a):
         x[i] = x[i] * a + 1.0
     return x.sum()
 
-for _name, _make in dict(c=vector(), strided=strided, reversed=reversed_, single=vector(6, np.float32)).items():
-    _kernel = njit(_scale)
-    CASES[f"scale_{_name}"] = Case(_kernel, lambda make=_make: (make(), 1.5))
+_LAYOUTS_1D = {"c": vector(), "strided": strided, "reversed": reversed_, "single": vector(6, np.float32)}
+for _name, _make in _LAYOUTS_1D.items():
+    CASES[f"scale_{_name}"] = Case(njit(_scale), lambda make=_make: (make(), 1.5))
 
 def _walk(x):
     s = 0.0
@@ -297,9 +301,13 @@ def _walk(x):
             s += x[i, j] * (i + 2 * j)
     return s
 
-for _name, _make in dict(
-    c=matrix(3, 5), fortran=matrix(3, 5, "F"), transposed=lambda: matrix(3, 5)().T, window=lambda: matrix(6, 7)()[1:4, ::2]
-).items():
+_LAYOUTS_2D = {
+    "c": matrix(3, 5),
+    "fortran": matrix(3, 5, "F"),
+    "transposed": lambda: matrix(3, 5)().T,
+    "window": lambda: matrix(6, 7)()[1:4, ::2],
+}
+for _name, _make in _LAYOUTS_2D.items():
     CASES[f"walk_{_name}"] = Case(njit(_walk), lambda make=_make: (make(),))
 
 @case(frozen)
@@ -442,7 +450,7 @@ def complex_array(a):
 
 @case(vector(), 1)
 @njit
-def linspaced(x, n): return np.linspace(x[0], x[1], 5), np.arange(n, 9, 2) * x[0], np.full(3, x[2]), np.eye(2), np.ones(2)
+def makers(x, n): return np.linspace(x[0], x[1], 5), np.arange(n, 9, 2) * x[0], np.full(3, x[2]), np.eye(2)
 
 @case(vector())
 @njit

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from irad.frontend import abi, target
-from irad.frontend.lower import Lowered
-from irad.ir.types import PTR
 from numba import njit, types
 from numba.core import cgutils, imputils
 from numba.core.datamodel import ArgPacker, default_manager
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
+
+from irad.frontend import abi, target
+from irad.frontend.lower import Lowered
+from irad.ir.types import PTR
 
 RUN = "irad.test.run"
 
@@ -119,6 +120,8 @@ def calling(library: Any, symbol: str, signature: Any) -> Any:
     passed = ", ".join(names)
     taken = ", ".join([*names[:-1], "*" + names[-1]]) if starred else passed
     scope: dict[str, Any] = {"typer": typer, "intrinsic": intrinsic}
-    source = f"@intrinsic\ndef call(typing, {passed}): return typer(({passed},))\ndef run({taken}): return call({passed})"
+    source = (
+        f"@intrinsic\ndef call(typing, {passed}): return typer(({passed},))\ndef run({taken}): return call({passed})"
+    )
     exec(source, scope)
     return njit(scope["run"])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import pickle
-import time
 import warnings
-from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from tests.frontend.corpus import CASES, Case, sum_of_squares
-from tests.frontend.linked import linked
 
 from irad import llvm
 from irad.frontend.lower import lower
+from tests.frontend.corpus import CASES, Case, sum_of_squares
+from tests.frontend.linked import linked
 
 WORKERS = 2
 
@@ -28,17 +28,10 @@ def outcomes() -> dict[str, str]:
     lower(sum_of_squares, (numba.float64[::1],))  # warm: the workers inherit Numba's registries
     found: dict[str, str] = {}
     batches = [list(CASES)[i::WORKERS] for i in range(WORKERS)]
-    running = [_start(batch) for batch in batches]
-    for pid, reader, names in running:
-        while True:
-            done = dict(_received(reader))
-            found |= done
-            os.waitpid(pid, 0)
-            names = [n for n in names if n not in done]
-            if not names:
-                break
-            found[names[0]] = "the process crashed"
-            pid, reader, names = _start(names[1:])
+    for running in [_start(batch) for batch in batches]:
+        worker: Worker | None = running
+        while worker:
+            worker = _finished(worker, found)
     return found
 
 
@@ -47,29 +40,40 @@ def test_equals_numba_bit_for_bit(name: str, outcomes: dict[str, str]) -> None:
     assert outcomes[name] == "equal"
 
 
-def _start(names: list[str]) -> tuple[int, Connection, list[str]]:
+@dataclass
+class Worker:
+    """A forked process that runs the cases `names`, in order."""
+
+    pid: int
+    reader: Connection
+    names: list[str]
+
+
+def _start(names: list[str]) -> Worker:
     reader, writer = Pipe(duplex=False)
     pid = os.fork()
     if pid:
         writer.close()
-        return pid, reader, names
+        return Worker(pid, reader, names)
     try:
         warnings.simplefilter("ignore")
         for name in names:
-            start = time.perf_counter()
             writer.send((name, _outcome(CASES[name])))
-            if os.environ.get("IRAD_TIMES"):
-                print(f"{time.perf_counter() - start:6.2f} s {name}", flush=True)
     finally:
         os._exit(0)
 
 
-def _received(reader: Connection) -> Iterator[tuple[str, str]]:
-    try:
+def _finished(worker: Worker, found: dict[str, str]) -> Worker | None:
+    """Collect what `worker` says until it ends; when it crashed on a case, one that goes on behind that case."""
+    with suppress(EOFError):
         while True:
-            yield reader.recv()
-    except EOFError:
-        return
+            found.update([worker.reader.recv()])
+    os.waitpid(worker.pid, 0)
+    left = [name for name in worker.names if name not in found]
+    if not left:
+        return None
+    found[left[0]] = "the process crashed"
+    return _start(left[1:])
 
 
 def _outcome(case: Case) -> str:

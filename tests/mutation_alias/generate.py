@@ -35,7 +35,7 @@ class Row:
         how = ALIASING[self.aliasing]
         steps = [how.within, *(EFFECTS[name] for name in GROUPS[self.group]), how.after]
         body = "\n".join(_lines("\n".join(step for step in steps if step)))
-        lines = ["s = 0.0", *_lines(how.before), "n = min(a.size, b.size)" if "a =" in how.before else "a = x; b = y; n = x.size"]
+        lines = ["s = 0.0", "n = idx.size", *_lines(how.before)]
         lines += _placed(CONTROL[self.control], body)
         for name, factor in (("a", "b[j]"), ("x", "x[j]"), ("y", "w"), ("z", "z[j]")):
             lines += [f"for j in range({'n' if name == 'a' else name + '.size'}):", f"    s += {name}[j] * {factor} * (j + 1.0)"]

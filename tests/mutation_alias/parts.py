@@ -114,7 +114,7 @@ ALIASING = {
     "transposed inside": Aliasing(square, "p = x.reshape(4, 4); a = p.T[1]; b = p.T[:, 1]"),
     "chosen": Aliasing(disjoint, "a = x if w > 0.5 else y; b = y if x[0] > 0.4 else x"),
     "chosen every step": Aliasing(disjoint, within="a = x if i % 2 == 0 else y; b = y if x[i] > 0.5 else x"),
-    "chosen, shared": Aliasing(_of(N + 1, lambda u: u[:-1], lambda u: u[1:]), within="a = x if y[i] > 0.5 else y"),
+    "chosen, shared": Aliasing(_of(N + 1, lambda u: u[:-1], lambda u: u[1:]), before="a = x; b = y", within="a = x if y[i] > 0.5 else y"),
     "swapped every step": Aliasing(disjoint, after="a, b = b, a"),
     "three buffers in turn": Aliasing(disjoint, "a = x; b = y; c = z", after="a, b, c = b, c, a"),
     "renamed": Aliasing(disjoint, "a = x * w; b = y", after="a = a * 0.9 + b[0]"),
@@ -140,7 +140,7 @@ CONTROL = {
     "early return": "for i in range(n):\n    {body}\n    if s + b[i] > 1.4:\n        return s * a[0] + b[n - 1]",
     "zero trips": "for k in range(2):\n    for i in range(m * k):\n        {body}",
     "helper": "for i in range(n):\n    s += part(a, b, x, y, z, w, idx, i, n)",
-    "recursion": "s += part(a, b, x, y, z, w, idx, 0, n)",
+    "recursion": "s += part(a, b, x, y, z, w, idx, n - n, n)",
     "variable step": "i = 1\nwhile i < n:\n    {body}\n    i *= 2",
 }
 

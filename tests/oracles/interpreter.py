@@ -165,7 +165,7 @@ def forward(kernel: Any, args: Sequence[Any], tangents: Mirror, kind: type = Dua
     kind: Dual, or Step for a complex step.
     """
     size = Step.SIZE if kind is Step else 1.0
-    make = (lambda x, t: Step(complex(x, t * size))) if kind is Step else Dual
+    make = (lambda x, t: Step(complex(x, float(t) * size))) if kind is Step else Dual
     mirror = _lifted(args, lambda x: x)
     for buffer, dots in zip(mirror.buffers, tangents.buffers, strict=True):
         buffer[:] = [make(float(x), t) for x, t in zip(buffer, dots, strict=True)]

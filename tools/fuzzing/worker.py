@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import traceback
 from collections import Counter
 from multiprocessing.connection import Connection
 from typing import Any
@@ -25,7 +26,10 @@ def _serve(pipe: Connection) -> None:
             case = pipe.recv()
         except (EOFError, KeyboardInterrupt):
             return
-        pipe.send(check(case))
+        try:
+            pipe.send(check(case))
+        except Exception as error:
+            pipe.send(Report(Counter(), [f"harness: {error!r} {traceback.format_exc(limit=-3)}"]))
 
 
 class Worker:

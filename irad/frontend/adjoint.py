@@ -1,0 +1,111 @@
+"""Memory-level reverse mode, in which the caller owns the shadows: `irad.autodiff(irad.Reverse, ...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from irad.errors import BadArgumentType
+from irad.frontend import arguments
+from irad.frontend.arguments import Kernel, derivative_type, like
+from irad.frontend.calls import Compiled, Outcome, call, flattened
+from irad.frontend.frame import Frame, Versions, attempt, versions
+from irad.frontend.given import check_shadow_types, check_shadows
+from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_pointers, slot, tuple_type
+from irad.frontend.shadows import Code
+from irad.frontend.target import need
+
+_cgutils: Any = need("numba.core.cgutils", "if_unlikely", "voidptr_t")
+_ir: Any = need("llvmlite.ir", "IntType")
+
+
+@dataclass(frozen=True)
+class Adjoint(Recipe):
+    """Memory-level reverse: shadows of the arrays in `wrt` follow the kernel's arguments, then the seed.
+
+    Returns the result and the adjoints of the floats in `wrt`.
+    """
+
+    shadowed: tuple[int, ...]
+
+    @property
+    def verb(self) -> str:
+        return "reverse"
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        return (*(f"{self.kernel.names[i]}_bar" for i in self.shadowed), "seed")
+
+    def roles(self, kinds: Sequence[Any], mode: str) -> tuple[str, ...]:
+        found = super().roles(kinds, mode)
+        for i in self.wrt:
+            word = "Duplicated" if i in self.shadowed else "Active"
+            if (found[i] == "duplicated") != (i in self.shadowed):
+                raise BadArgumentType(
+                    f"{self.kernel.names[i]} is {kinds[i]}, which cannot be {word} in reverse mode",
+                    hint="arrays are Duplicated(x, x_bar), floats are Active(x)",
+                    place=self.kernel.place,
+                )
+        return found
+
+    def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
+        kinds = [arguments.plain(kind) for kind in kinds]
+        count, last = len(self.kernel.names), len(kinds) - 1
+        own, bars, seed = kinds[:count], kinds[count:last], kinds[last]
+        query = self.query(own, "reverse")
+        for i, bar in zip(self.shadowed, bars, strict=True):
+            like(self.kernel, f"the shadow of {self.kernel.names[i]}", own[i], bar)
+        check_shadow_types(self.kernel, zip(self.extras, bars, strict=False))
+        choice = versions(query, variant, typingctx, scratch=False)
+        result = choice.first.result
+        if any(map(arguments.is_float_array, arguments.parts(result))):
+            choice = versions(replace(query, mode="split"), variant, typingctx, scratch=False)
+        like(self.kernel, "the seed of the result", result, seed)
+        active = choice.first.active
+        inside = tuple_type([derivative_type(own[i]) for i in active])
+        returned = tuple_type([result, inside])
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            frame = Frame(Code(context, builder), self.kernel, own, values[:count])
+            given = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), bars, values[count:last])
+            value, adjoints = self._run(frame, given, choice, Seed(frame.code, result, seed, values[last]))
+            return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
+
+        return returned(*kinds), generate
+
+    def _run(self, frame: Frame, given: Frame, choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
+        code, bars = frame.code, given.all_arrays()
+        check_shadows(frame, frame.arrays(self.shadowed), bars)
+        adjoints = Adjoints(frame, choice.first)
+
+        def run(outcome: Outcome, version: Compiled) -> Any:
+            flat = flattened(code, frame.kinds, frame.values) + shadow_pointers(code, bars)
+            if version.query.mode == "split":
+                return in_two_steps(adjoints, outcome, version, flat, seed)
+            return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
+
+        attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
+        return adjoints.value(), [adjoints.bar(i) for i in choice.first.active]
+
+
+def in_two_steps(adjoints: Adjoints, outcome: Outcome, version: Compiled, flat: list[Any], seed: Seed) -> Any:
+    """Augmented, then pullback, so that the shape of the seed is checked against the result. Returns the status."""
+    code, b, frame = adjoints.code, adjoints.code.builder, adjoints.frame
+    tape = slot(code, _cgutils.voidptr_t)
+    status = slot(code, _ir.IntType(32))
+    b.store(call(code, version, "augmented", [adjoints.result, outcome.excinfo, tape, *flat]), status)
+    loaded = b.load(status)
+    done = b.or_(*(b.icmp_signed("==", loaded, loaded.type(ok)) for ok in (0, -2)))
+    with b.if_then(done):
+        misfit = seed.misfit(version.result, adjoints.value())
+        with _cgutils.if_unlikely(b, misfit):
+            call(code, version, "release", [b.load(tape)])
+            code.context.nrt.decref(b, version.result, adjoints.value())
+            error = frame.bad("the seed has another shape than the result", "give it the same shape")
+            code.context.call_conv.return_user_exc(b, type(error), (str(error),))
+        pulled = call(code, version, "pullback", [outcome.excinfo, b.load(tape), *flat, *seed.flat, adjoints.bars])
+        failed = b.icmp_signed("!=", pulled, pulled.type(0))
+        b.store(b.select(failed, pulled, loaded), status)
+        call(code, version, "release", [b.load(tape)])
+    return b.load(status)

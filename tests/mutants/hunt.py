@@ -1,0 +1,75 @@
+"""Who finds a planted bug: python -m tests.mutants.hunt NAME, or without a name all of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SECONDS, STUCK = 120, 40
+"""For a mutant; for one kernel of it, whose derivative may not end."""
+
+ROOT = Path(__file__).parents[2]
+
+
+def killer(name: str, by: str = "all") -> str:
+    """What found the mutant `name`; nothing when it survived. `by`: "suite", "generator" or "all"."""
+    command = [sys.executable, "-m", "tests.mutants.hunt", name, by]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+        output, ended = done.stdout, done.returncode == 0
+    except subprocess.TimeoutExpired as late:
+        output, ended = (late.stdout or b"").decode(), False
+    lines = output.splitlines()
+    for line in lines:
+        if line.startswith("killed by "):
+            return line.removeprefix("killed by ")
+    if ended or not lines:
+        return ""
+    return f"{lines[-1].removeprefix('trying ')}: the process hangs or dies"
+
+
+def hunt(name: str, by: str) -> None:
+    """Plant a bug in this process and look for it: the fixed suite, then the generator."""
+    import faulthandler
+
+    from pytest import MonkeyPatch
+
+    from tests.mutants.planted import MUTANTS
+    from tests.mutants.suite import SUITE
+    from tools.fuzzing.choices import Seeded
+    from tools.fuzzing.oracle import check
+    from tools.fuzzing.patterns import case
+
+    patch = MonkeyPatch()
+    if name != "none":
+        MUTANTS[name](patch)
+    suite = [(f"suite, {key}", lambda one=one: one) for key, one in SUITE.items()]
+    generated = [(f"generator, kernel {seed}", lambda seed=seed: case(Seeded(seed), 8)) for seed in range(1000)]
+    trials = {"suite": suite, "generator": generated, "all": [*suite, *generated]}[by]
+    for who, make in trials:
+        faulthandler.dump_traceback_later(STUCK, exit=True)
+        print(f"trying {who}", flush=True)
+        report = check(make())
+        faulthandler.cancel_dump_traceback_later()
+        if report.finds:
+            print(f"killed by {who}: {report.finds[0].splitlines()[0][:160]}", flush=True)
+            return
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        hunt(sys.argv[1], (sys.argv + ["all"])[2])
+        return
+    from tests.mutants.planted import MUTANTS
+
+    for name in MUTANTS:
+        for by in ("suite", "generator"):
+            began = time.monotonic()
+            found = killer(name, by) or "SURVIVED"
+            print(f"{name:36} {by:10} {time.monotonic() - began:4.0f} s  {found}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
