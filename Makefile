@@ -4,10 +4,11 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 JOBS ?= 2
+MINUTES ?= 10
 NEWEST := numba<0.69
 OLDEST := numba==0.62.1
 
-.PHONY: help venv demo test check format matrix clean
+.PHONY: help venv demo test check format fuzz matrix clean
 .DELETE_ON_ERROR:
 
 help:
@@ -15,6 +16,7 @@ help:
 	@echo 'make test    static checks, then every test'
 	@echo 'make check   static checks: ruff, pyright, import-linter'
 	@echo 'make format  let ruff rewrite what it can'
+	@echo 'make fuzz    attack with random kernels, MINUTES=10 of them; finds go to tests/corpus/'
 	@echo 'make matrix  every test on the oldest and on the newest Numba'
 	@echo 'make clean   remove the virtual environments and caches'
 
@@ -35,6 +37,9 @@ check: .venv/.stamp
 format: .venv/.stamp
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
+
+fuzz: .venv/.stamp
+	@.venv/bin/python -m tools.fuzz --minutes $(MINUTES) --jobs $(JOBS)
 
 matrix: .venv-oldest/.stamp .venv-newest/.stamp
 	@for venv in .venv-oldest .venv-newest; do \

@@ -14,6 +14,7 @@ from irad.analysis.flow import Flow, Loop
 from irad.analysis.kinds import has_float
 from irad.analysis.objects import Object, Objects, holds_pointers
 from irad.analysis.reversal import Reversal
+from irad.analysis.scratch import Scratch
 from irad.errors import Unsupported
 from irad.ir.build import Builder
 from irad.ir.lines import blame
@@ -120,6 +121,11 @@ class Canonical:
     shadow: dict[Value, Value]
     shadow_arguments: dict[Argument, Argument]
     frames: dict[Call, Call]
+    scratch: Scratch
+
+    def fixed_shadow(self, value: Value) -> bool:
+        """Whether `value` is the shadow of a scratch array, one buffer for all iterations."""
+        return any(self.shadow.get(call) is value for call in self.scratch.simple)
 
     def last(self, loop: Loop, exit: Block) -> Value:
         """The last iteration's index of `loop`, as known at the exit block `exit`."""
@@ -128,7 +134,13 @@ class Canonical:
 
 
 def canonical(
-    function: Function, module: Module, flow: Flow, objects: Objects, activity: Activity, reversal: Reversal
+    function: Function,
+    module: Module,
+    flow: Flow,
+    objects: Objects,
+    activity: Activity,
+    reversal: Reversal,
+    scratch: Scratch,
 ) -> Canonical:
     """Write counters, last iterations, arrival indices and shadow pointers into `function`."""
     before = predecessors(function)
@@ -144,7 +156,7 @@ def canonical(
     arrival = {b: _arrival(b, reversal.back[b], flow, before) for b in reversal.merges(flow)}
     flow = replace(flow, block_of={i: b for b in function.blocks for i in b.instructions})
     return Canonical(
-        function, flow, reversal, counted, inductions, arrival, shadows.of, shadows.arguments, shadows.frames
+        function, flow, reversal, counted, inductions, arrival, shadows.of, shadows.arguments, shadows.frames, scratch
     )
 
 

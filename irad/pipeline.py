@@ -18,6 +18,7 @@ from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
+from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
 from irad.canonical import Canonical, canonical, single_return
 from irad.emit import augment, entry, forward, reverse
@@ -170,11 +171,12 @@ class Derivation:
         held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
+        short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
-        stable = memory(function, facts, pointers, split=self.mode == "split" or not is_root, freed=stack)
+        stable = memory(function, facts, pointers, split=self.mode == "split" or not is_root, freed=[*stack, *(Object("heap", call) for call in short.reused)])
         back = reversal(facts, active, pointers) if backward else Reversal({}, [])
         guarded = speculated(facts, active)
-        canon = canonical(function, module, facts, pointers, active, back)
+        canon = canonical(function, module, facts, pointers, active, back, short)
         if not is_root and len(canon.shadow_arguments) > len(key.shadowed):
             error = Unsupported(
                 "a function that is not inlined mixes constant and active arrays",

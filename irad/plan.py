@@ -52,6 +52,7 @@ class How(Enum):
     INDUCTION = "induction"  # start and step times the counter
     RECOMPUTE = "recompute"
     SAVE = "save"
+    SCRATCH = "scratch"  # the shadow of a scratch array, whose address is in the frame
     FRAME = "frame"  # an address in the frame: the shadow of a stack slot
 
 
@@ -225,7 +226,7 @@ class _Decider:
         return list(seen)
 
     def is_given(self, value: Value) -> bool:
-        return value in self.counters or self.at_top(value)
+        return value in self.counters or self.at_top(value) or self.canonical.fixed_shadow(value)
 
     def cut(self) -> set[Value]:
         values = self.closure()
@@ -251,7 +252,7 @@ class _Decider:
 
     def settle(self, saved: set[Value], result: Plan) -> None:
         """Walk from the needs to what was saved or kept, and note each value on the way."""
-        stack = list(self.needs.of)
+        stack = [*self.needs.of, *self.lent()]
         while stack:
             value = stack.pop()
             if value in result.how:
@@ -263,11 +264,17 @@ class _Decider:
             if how in (How.RECOMPUTE, How.INDUCTION):
                 stack.extend(self.operands(value))
 
+    def lent(self) -> list[Value]:
+        """Shadows of stack slots that differentiated calls may hold on to: they have to outlive this function."""
+        return [v for v in self.canonical.shadow.values() if isinstance(v, Alloca)] if self.canonical.frames else []
+
     def answer(self, value: Value, saved: set[Value]) -> tuple[How, Reason | str]:
         if value in self.counters:
             return How.COUNTER, f"counts {self.counters[value]}"
         if isinstance(value, Alloca):
             return How.FRAME, "shadow of a stack slot"
+        if self.canonical.fixed_shadow(value):
+            return How.SCRATCH, Reason("one shadow for the scratch arrays of all iterations")
         if self.at_top(value):
             return How.SAVE, "computed once, outside all loops"
         if value in saved:
@@ -302,6 +309,8 @@ class _Layout:
             if how is How.FRAME:
                 assert isinstance(value, Alloca)
                 self.result.place[value] = self.in_frame(value.allocated)
+            if how is How.SCRATCH:
+                self.result.place[value] = self.in_frame(PTR)
         for value in saved:
             loops = [] if isinstance(value, Argument) else self.flow.chain(self.flow.block_of[_inst(value)])
             self.result.place[value] = self.place(_stored(_type(value)), loops)

@@ -25,6 +25,7 @@ from irad.ir.model import (
     Cast,
     Compare,
     CompareExchange,
+    Constant,
     ExtractElement,
     ExtractValue,
     Function,
@@ -381,6 +382,10 @@ class _Solver:
                     raise _bits(instruction)
                 if instruction in values:
                     self.refuse_mixture(instruction)
+                if _is_lost(instruction.pointer, self.objects):
+                    raise _lost(instruction)
+            case Store(operands=[value, pointer]) if value in self.varied and _is_lost(pointer, self.objects):
+                raise _lost(instruction)
             case AtomicReadWrite(operands=[pointer, _]) | CompareExchange(operands=[pointer, _, _]):
                 if any(o in shadowed for o in self.objects.pointed(pointer)):
                     hint = "use parallel=False, or make the update without atomics"
@@ -422,6 +427,19 @@ def _has_integer(type: Type) -> bool:
             return any(_has_integer(f) for f in fields)
         case _:
             return False
+
+
+def _is_lost(pointer: Value, objects: Objects) -> bool:
+    """Whether a pointer comes from nowhere that we know: it was put into memory as something else than a pointer."""
+    return not isinstance(pointer, Constant) and not objects.pointed(pointer)
+
+
+def _lost(instruction: Instruction) -> IradError:
+    error = Unsupported(
+        "an active value may lie in memory whose origin cannot be traced",
+        hint="keep arrays in variables and tuples, not in structures that are copied as bytes",
+    )
+    return blame(error, instruction)
 
 
 def _bits(instruction: Instruction) -> IradError:

@@ -86,6 +86,10 @@ def read_by(
         case Store():
             if clears(instruction, objects, kinds, activity):
                 yield shadow_of(instruction.pointer, shadow)
+        case Call() if instruction in canonical.scratch.simple:
+            if instruction in shadow:
+                yield shadow[instruction]
+                yield instruction.operands[0]
         case Call() if instruction in activity.calls:
             yield canonical.frames[instruction]
         case Call() if instruction.callee_name in calls.COPIES | calls.FILLS:

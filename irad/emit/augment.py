@@ -11,7 +11,7 @@ from irad.emit.body import Body, Subject, make_function
 from irad.ir.build import Builder
 from irad.ir.model import Alloca, Argument, Block, Call, Function, Instruction, Return, Value, integer, zero
 from irad.ir.types import I1, I32, I64, PTR, VOID, Int, Struct, size_of
-from irad.plan import Buffer, Place, guards
+from irad.plan import Buffer, How, Place, guards
 
 LARGEST = 1 << 62  # bytes; sizes saturate here, and such an allocation fails
 
@@ -76,6 +76,7 @@ class Augmented(Body):
         return self.function
 
     def begin(self) -> None:
+        self.begin_scratch()
         for buffers in self.plan.buffers.values():
             for buffer in buffers:
                 if buffer.growing:
@@ -90,6 +91,12 @@ class Augmented(Body):
                 call_rules.augment(instruction, self)
             case Call() if instruction.callee_name == FRAME:
                 self.map[instruction] = self.allocate(integer(max(self.child_of(instruction).frame_size, 1), I64))
+            case Call() if instruction in subject.canonical.scratch.reused:
+                canonical = subject.canonical
+                simple = instruction in canonical.scratch.simple and instruction in canonical.shadow
+                self.reuse(instruction, shadowed=simple)
+            case Call() if instruction in self.map:
+                pass  # the shadow of a scratch array, cleared by the reverse
             case Call() if call_rules.is_shadow(instruction):
                 self.shadow_allocation(instruction)
             case Alloca() if instruction in self.plan.place:
@@ -102,6 +109,11 @@ class Augmented(Body):
             case _:
                 self.copy(instruction)
 
+    def new_scratch_shadow(self, call: Call, shadow: Value) -> None:
+        place = self.plan.place.get(self.subject.canonical.shadow[call])
+        if place is not None:
+            self.mark_tape(self.out.store(shadow, self.address(place)))
+
     def child_of(self, frame: Call) -> Child:
         call = next(c for c, f in self.subject.canonical.frames.items() if f is frame)
         return self.children[call]
@@ -111,7 +123,7 @@ class Augmented(Body):
     def save(self, value: Value) -> None:
         """Write `value` to its place, where the plan gives it one."""
         place = self.plan.place.get(value)
-        if place is None or isinstance(value, Alloca):
+        if place is None or self.plan.how[value] is not How.SAVE:
             return
         new = self.value(value)
         if isinstance(new.type, Int) and new.type != place.type:

@@ -28,7 +28,7 @@ from irad.ir.model import (
     integer,
     zero,
 )
-from irad.ir.types import I1, I8, I32, PTR, VOID, FunctionType, Type
+from irad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, Type
 from irad.plan import Plan
 from irad.rules import calls
 
@@ -73,6 +73,15 @@ class Subject:
         return [a for a in self.function.arguments if a in self.wanted.values]
 
 
+@dataclass(frozen=True)
+class Slots:
+    """Stack slots of a scratch array: its buffer, the bytes of it, and the buffer of its shadow."""
+
+    pointer: Value
+    capacity: Value
+    shadow: Value
+
+
 class Body:
     """Builds a function whose blocks follow those of `subject`.
 
@@ -92,6 +101,7 @@ class Body:
         self.first = {b: Block(b.name) for b in source.blocks}
         self.last = dict(self.first)
         self.out = Builder(self.first[source.entry], flags)
+        self.slots: dict[Call, Slots] = {}
         self.phis: list[tuple[Phi, Phi, dict[Value, Value]]] = []
 
     # --- values ---
@@ -232,6 +242,44 @@ class Body:
         size = self.value(call.operands[0])
         self.map[call] = pointer = self.allocate(size, allocator)
         self.zero_memory(pointer, size)
+
+    # --- scratch arrays ---
+
+    def begin_scratch(self) -> None:
+        """At the entry: the slots that hold the buffers of scratch arrays."""
+        for call in self.subject.canonical.scratch.reused:
+            slots = Slots(self.out.alloca(PTR), self.out.alloca(I64), self.out.alloca(PTR))
+            self.slots[call] = slots
+            for slot in (slots.pointer, slots.shadow):
+                self.out.store(zero(PTR), slot)
+            self.out.store(integer(0, I64), slots.capacity)
+
+    def reuse(self, call: Call, *, shadowed: bool) -> None:
+        """A scratch array: its buffer, a new one where the last is too small. `shadowed`: so with its shadow."""
+        slots, size = self.slots[call], self.value(call.operands[0])
+        capacity = self.out.load(I64, slots.capacity)
+        none = self.out.compare("eq", self.out.load(PTR, slots.pointer), zero(PTR))
+        small = self.out.binary("or", none, self.out.compare("ugt", size, capacity))
+        grow, fine = self.split("larger"), self.split("large")
+        self.out.branch_if(small, grow, fine)
+        self.out.block = grow
+        least = self.out.call("llvm.umax.i64", I64, [size, integer(64, I64)])
+        room = self.out.call("llvm.umax.i64", I64, [least, self.out.binary("shl", capacity, integer(1, I64))])
+        self.out.store(self.allocate(room), slots.pointer)
+        if shadowed:
+            shadow = self.allocate(room)
+            self.zero_memory(shadow, room)
+            self.out.store(shadow, slots.shadow)
+            self.new_scratch_shadow(call, shadow)
+        self.out.store(room, slots.capacity)
+        self.out.branch(fine)
+        self.out.block = fine
+        self.map[call] = self.out.load(PTR, slots.pointer)
+        if shadowed:
+            self.map[self.subject.canonical.shadow[call]] = self.out.load(PTR, slots.shadow)
+
+    def new_scratch_shadow(self, call: Call, shadow: Value) -> None:
+        """The shadow of a scratch array has a new buffer."""
 
     # --- calls of differentiated functions ---
 

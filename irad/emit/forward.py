@@ -28,6 +28,8 @@ class Tangent(Body):
             self.enter(block)
             for phi in block.phis:
                 self.phi(phi)
+            if block is self.subject.function.entry:
+                self.begin_scratch()
             for instruction in block.body:
                 self.instruction(instruction)
             if isinstance(block.end, Return):
@@ -50,6 +52,10 @@ class Tangent(Body):
                 call_rules.tangent(instruction, self)
             case Call() if call_rules.is_frame(instruction):
                 pass  # only reverse mode has a tape
+            case Call() if instruction in subject.canonical.scratch.reused:
+                self.reuse(instruction, shadowed=instruction in subject.canonical.shadow)
+            case Call() if instruction in self.map:  # the shadow of a scratch array
+                self.zero_memory(self.value(instruction), self.value(instruction.operands[0]))
             case Call() if call_rules.is_shadow(instruction):
                 self.shadow_allocation(instruction, "irad_alloc")  # the tangent of a returned array
             case Alloca():

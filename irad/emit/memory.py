@@ -72,6 +72,18 @@ def store_adjoint(store: Store, out: Reverse) -> None:
         out.add(store.value, bar)
 
 
+# --- scratch arrays -------------------------------------------------------------------------------------------------
+
+
+def scratch_adjoint(allocation: Call, out: Reverse) -> None:
+    """A scratch array's life ends here, going back: its shadow is cleared for the iteration before."""
+    if allocation in out.canonical.shadow:
+        size = _as_i64(out.out, out.look(allocation.operands[0]))
+        where = out.look_shadow(allocation)
+        cleared = out.out.call("llvm.memset.p0.i64", VOID, [where, integer(0, I8), size, integer(0, I1)])
+        out.mark_shadow(cleared, allocation)
+
+
 # --- memcpy, memmove, memset ----------------------------------------------------------------------------------------
 
 

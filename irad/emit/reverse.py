@@ -107,6 +107,8 @@ class Reverse:
         match instruction:
             case Store():
                 memory_rules.store_adjoint(instruction, self)
+            case Call() if instruction in self.canonical.scratch.simple:
+                memory_rules.scratch_adjoint(instruction, self)
             case Call() if instruction in self.subject.activity.calls:
                 call_rules.adjoint(instruction, self)
             case Call() if memory_rules.moves(instruction):
@@ -246,6 +248,9 @@ class Reverse:
                 return self.counter(loop)
             case How.FRAME:
                 return self.out.offset(self.frame, self.plan.place[value].offset)
+            case How.SCRATCH:
+                where = self.out.offset(self.frame, self.plan.place[value].offset)
+                return self.mark_tape(self.out.load(PTR, where))
             case How.SAVE:
                 return self.saved(value)
             case How.INDUCTION:
@@ -370,7 +375,7 @@ class Reverse:
             match self.plan.how[value]:
                 case How.RECOMPUTE:
                     self.levels[value] = max((self.level(v) for v in value.operands), default=0)
-                case How.FRAME:
+                case How.FRAME | How.SCRATCH:
                     self.levels[value] = 0
                 case _:
                     self.levels[value] = len(self.flow.chain(self.flow.block_of[value]))

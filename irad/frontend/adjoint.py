@@ -57,17 +57,17 @@ class Adjoint(Recipe):
         for i, bar in zip(self.shadowed, bars, strict=True):
             like(self.kernel, f"the shadow of {self.kernel.names[i]}", own[i], bar)
         check_shadow_types(self.kernel, zip(self.extras, bars, strict=False))
-        choice = versions(query, variant, typingctx, scratch=False)
+        choice = versions(query, variant, typingctx, given=True)
         result = choice.first.result
         if any(map(arguments.is_float_array, arguments.parts(result))):
-            choice = versions(replace(query, mode="split"), variant, typingctx, scratch=False)
+            choice = versions(replace(query, mode="split"), variant, typingctx, given=True)
         like(self.kernel, "the seed of the result", result, seed)
         active = choice.first.active
         inside = tuple_type([derivative_type(own[i]) for i in active])
         returned = tuple_type([result, inside])
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            frame = Frame(Code(context, builder), self.kernel, own, values[:count])
+            frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, own, values[:count])
             given = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), bars, values[count:last])
             value, adjoints = self._run(frame, given, choice, Seed(frame.code, result, seed, values[last]))
             return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
@@ -103,7 +103,7 @@ def in_two_steps(adjoints: Adjoints, outcome: Outcome, version: Compiled, flat: 
             call(code, version, "release", [b.load(tape)])
             code.context.nrt.decref(b, version.result, adjoints.value())
             error = frame.bad("the seed has another shape than the result", "give it the same shape")
-            code.context.call_conv.return_user_exc(b, type(error), (str(error),))
+            code.raise_error(type(error), str(error))
         pulled = call(code, version, "pullback", [outcome.excinfo, b.load(tape), *flat, *seed.flat, adjoints.bars])
         failed = b.icmp_signed("!=", pulled, pulled.type(0))
         b.store(b.select(failed, pulled, loaded), status)

@@ -115,11 +115,15 @@ def _differentiable(kernel: Kernel, name: str, kind: Any, part: Any) -> None:
 def derivative_type(kind: Any) -> Any:
     """The type of a fresh derivative with respect to an argument: the same structure, arrays writable."""
     if isinstance(kind, _types.BaseTuple):
-        inside = [derivative_type(inner) for inner in kind.types]
-        if isinstance(kind, _types.BaseNamedTuple):
-            return _types.BaseTuple.from_types(inside, kind.instance_class)
-        return _types.BaseTuple.from_types(inside)
+        return _tuple_like(kind, [derivative_type(inner) for inner in kind.types])
     return shadow_type(kind) if is_array(kind) else kind
+
+
+def _tuple_like(kind: Any, inside: list[Any]) -> Any:
+    """A tuple type of parts `inside`, of the named class of `kind` if it has one."""
+    if isinstance(kind, _types.BaseNamedTuple):
+        return _types.BaseTuple.from_types(inside, kind.instance_class)
+    return _types.BaseTuple.from_types(inside)
 
 
 def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
@@ -156,8 +160,7 @@ def _unlike(kernel: Kernel, what: str, wanted: Any, given: Any) -> IradError:
 def given_type(wanted: Any, given: Any) -> Any:
     """The type in which generated code takes what `like` accepted: floats as wanted, arrays as they come."""
     if isinstance(wanted, _types.BaseTuple):
-        inside = [given_type(w, g) for w, g in zip(wanted.types, given.types, strict=True)]
-        return _types.BaseTuple.from_types(inside)
+        return _tuple_like(given, [given_type(w, g) for w, g in zip(wanted.types, given.types, strict=True)])
     return wanted if is_float(wanted) else given
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from irad.errors import IradError
@@ -136,26 +136,6 @@ def _or_raise(found: Any) -> Any:
     return found
 
 
-def with_scratch(query: Query, arrays: Sequence[int], *, raw: bool) -> Compiled:
-    """As `compiled`, but arrays which the kernel uses as active scratch memory are given shadows too.
-
-    `arrays`: the positions that may be. The pipeline says which through the `needs_shadow` of its refusal.
-
-    Raises
-    ------
-    IradError: whatever else the pipeline refuses.
-    """
-    while True:
-        try:
-            return compiled(query, raw=raw)
-        except IradError as error:
-            asked = {i for i in getattr(error, "needs_shadow", ()) if i in arrays and query.activity[i] == "const"}
-            if not asked:
-                raise
-        roles = ("duplicated" if i in asked else role for i, role in enumerate(query.activity))
-        query = replace(query, activity=tuple(roles))
-
-
 # --- calling --------------------------------------------------------------------------------------------------------
 
 
@@ -174,13 +154,13 @@ class Outcome:
         builder = self.code.builder
         return builder.icmp_signed("==", builder.load(self.status), _STATUS(status))
 
-    def propagate(self, release: Callable[[], None]) -> None:
-        """Return to the caller's caller when the status is an exception, after `release`."""
+    def propagate(self) -> None:
+        """Return to the caller's caller when the status is an exception."""
         code, convention = self.code, self.code.context.call_conv
         loaded = code.builder.load(self.status), code.builder.load(self.excinfo)
         status = convention._get_return_status(code.builder, *loaded)
         with _cgutils.if_unlikely(code.builder, status.is_error):
-            release()
+            code.drop()
             convention.return_status_propagate(code.builder, status)
 
 

@@ -11,7 +11,7 @@ from irad.errors import BadArguments, BadArgumentValue, IradError
 from irad.frontend import arguments, shadows, target
 from irad.frontend.abi import ALIASED
 from irad.frontend.arguments import Kernel
-from irad.frontend.calls import Compiled, Outcome, Query, compiled, with_scratch
+from irad.frontend.calls import Compiled, Outcome, Query, compiled
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
@@ -53,26 +53,24 @@ class Versions:
         return tuple(sorted({i for positions in both for i in positions}))
 
 
-def versions(query: Query, variant: str, typingctx: Any, *, scratch: bool) -> Versions:
+def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False) -> Versions:
     """What `variant` calls: "fast", "careful", or "both", chosen when it runs.
 
-    Inside a function that is itself differentiated only the fast version is used, and overlap is refused at run time.
-    `scratch`: arrays that are not differentiated may get shadows all the same, where the kernel needs them.
+    Arrays that share memory are one variable, so the careful version has shadows of all float arrays; unless they are
+    `given` by the caller. Inside a function that is itself differentiated only the fast version is used, and overlap is
+    refused at run time.
 
     Raises
     ------
     IradError: the derivative is refused.
     """
-    arrays = [i for i, kind in enumerate(query.argtypes) if arguments.only_arrays(kind)]
-    if scratch:
-        every = tuple("duplicated" if i in arrays else role for i, role in enumerate(query.activity))
-    else:
-        every = query.activity
+    arrays = [not given and arguments.only_arrays(kind) for kind in query.argtypes]
+    every = tuple("duplicated" if array else role for array, role in zip(arrays, query.activity, strict=True))
     careful = replace(query, aliased=True, activity=every)
     nested = isinstance(typingctx, target.TypingContext)
     if variant == "careful":
         return Versions(None, compiled(careful, raw=nested))
-    fast = with_scratch(query, arrays if scratch else (), raw=nested)
+    fast = compiled(query, raw=nested)
     if variant == "fast" or nested or not _several_arrays(query.argtypes):
         why = "inside a function that is itself differentiated this is not supported" if nested else "there is one only"
         return Versions(fast, None, "" if variant == "fast" else why)
@@ -96,6 +94,7 @@ class Frame:
     def __init__(self, code: Code, kernel: Kernel, kinds: Sequence[Any], values: Sequence[Any]) -> None:
         self.code, self.kernel, self.kinds, self.values = code, kernel, tuple(kinds), list(values)
         self._owned: list[tuple[Any, Any]] = []
+        code.on_failure.append(self.release)
 
     def bad(self, why: str, hint: str = SEPARATE) -> BadArguments:
         return BadArgumentValue(why, hint=hint, place=self.kernel.place)
@@ -189,6 +188,8 @@ class Shadows:
             type = self.code.context.get_value_type(kind)
             self._slots[view.name] = kind, _cgutils.alloca_once(self.code.builder, type, zfill=True)
 
+        self.code.on_failure.append(self.release)
+
     def fill(self, positions: Sequence[int], *, mirror: bool) -> None:
         """Allocate, zeroed; with `mirror`, overlapping as the arrays themselves do."""
         inside = self.frame.arrays(positions)
@@ -222,14 +223,9 @@ Run = Callable[[Outcome, Compiled], Any]
 
 
 def attempt(frame: Frame, choice: Versions, overlapping: Any, run: Run, release: Callable[[], None]) -> Outcome:
-    """Run the fast version where memory is not shared, else the careful one; exceptions leave after `release`."""
+    """Run the fast version where memory is not shared, else the careful one, after `release` of the fast one's."""
     code, outcome = frame.code, Outcome(frame.code)
     b = code.builder
-
-    def leave() -> None:
-        release()
-        frame.release()
-
     outcome.set(_ir.Constant(_ir.IntType(32), ALIASED))
     if choice.fast is not None:
         with b.if_then(b.not_(overlapping)):
@@ -241,16 +237,14 @@ def attempt(frame: Frame, choice: Versions, overlapping: Any, run: Run, release:
             outcome.set(run(outcome, choice.careful))
     else:
         with _cgutils.if_unlikely(b, outcome.equals(ALIASED)):
-            leave()
             _raise_aliased(frame, choice.why)
-    outcome.propagate(leave)
+    outcome.propagate()
     return outcome
 
 
 def _raise_aliased(frame: Frame, why: str) -> None:
-    convention, builder = frame.code.context.call_conv, frame.code.builder
     if not why:
-        convention.return_user_exc(builder, AliasedArguments, ())
+        frame.code.raise_error(AliasedArguments)
         return
     error = frame.bad(f"arrays passed to {frame.kernel.name} share memory: {why}")
-    convention.return_user_exc(builder, type(error), (str(error),))
+    frame.code.raise_error(type(error), str(error))

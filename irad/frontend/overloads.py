@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from irad.frontend import target
 from irad.frontend.target import need
 
 _arrays: Any = need("numba.np.arrayobj", "raise_with_shape_context", "ol_raise_with_shape_context_cpu")
-_extending: Any = need("numba.extending", "overload")
+_extending: Any = need("numba.extending", "overload", "register_jitable")
+_types: Any = need("numba.core.types", "Integer", "UniTuple", "Tuple", "BaseTuple")
+_numpy: Any = importlib.import_module("numpy")
+
+tuple_setitem: Any = need("numba.cpython.unsafe.tuple", "tuple_setitem").tuple_setitem
+literal_unroll: Any = need("numba", "literal_unroll").literal_unroll
 
 
 class _AnySubclass(type):
@@ -39,6 +45,10 @@ def install() -> None:
     if not _installed:
         _installed.append(True)
         _extending.overload(_arrays.raise_with_shape_context, target=target.NAME)(_raise_with_shapes)
+        _extending.overload(_numpy.broadcast_shapes, target=target.NAME)(_broadcast_shapes)
+
+
+# --- slice assignment -----------------------------------------------------------------------------------------------
 
 
 def _raise_with_shapes(src_shapes: Any, index_shape: Any) -> Any:
@@ -49,3 +59,46 @@ def _raise_with_shapes(src_shapes: Any, index_shape: Any) -> Any:
         raise SliceError(src_shapes, index_shape)
 
     return implementation
+
+
+# --- broadcasting, which np.where and index arrays use --------------------------------------------------------------
+
+
+def _broadcast_shapes(*args: Any) -> Any:
+    """`np.broadcast_shapes` as Numba has it, without the list: lists need reference counts."""
+    dimensions = max((len(kind) if isinstance(kind, _types.BaseTuple) else 1 for kind in args), default=0)
+    if not all(map(_is_shape, args)) or dimensions == 0:
+        return None
+    ones = (1,) * dimensions
+
+    def implementation(*args: Any) -> Any:
+        shape = ones
+        for arg in literal_unroll(args):
+            if isinstance(arg, tuple) and len(arg) > 0:
+                shape = _widened(shape, arg)
+            elif isinstance(arg, int):
+                shape = _widened(shape, (arg,))
+        return shape
+
+    return implementation
+
+
+def _is_shape(kind: Any) -> bool:
+    if isinstance(kind, _types.UniTuple):
+        return isinstance(kind.dtype, _types.Integer)
+    return isinstance(kind, _types.Integer) or (isinstance(kind, _types.Tuple) and len(kind.types) == 0)
+
+
+@_extending.register_jitable
+def _widened(shape: Any, other: Any) -> Any:
+    for i in range(len(other)):
+        k = len(shape) - len(other) + i
+        size = other[i]
+        if size < 0:
+            raise ValueError("negative dimensions are not allowed")
+        if size != 1:
+            if shape[k] == 1:
+                shape = tuple_setitem(shape, k, size)
+            elif shape[k] != size:
+                raise ValueError("shape mismatch: objects cannot be broadcast to a single shape")
+    return shape

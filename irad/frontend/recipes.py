@@ -157,7 +157,7 @@ class Gradient(Recipe):
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
         kinds = [arguments.plain(kind) for kind in kinds]
-        choice = versions(self.query(kinds, "reverse"), variant, typingctx, scratch=True)
+        choice = versions(self.query(kinds, "reverse"), variant, typingctx)
         result = choice.first.result
         _one_float(self.kernel, result)
         grads = [derivative_type(kinds[i]) for i in self.wrt]
@@ -165,7 +165,7 @@ class Gradient(Recipe):
         returned = tuple_type([result, grad]) if self.value else grad
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            frame = Frame(Code(context, builder), self.kernel, kinds, values)
+            frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, kinds, values)
             value, inside = self._run(frame, choice)
             grad_value = inside[0] if self.single else context.make_tuple(builder, grad, inside)
             return context.make_tuple(builder, returned, [value, grad_value]) if self.value else grad_value
@@ -247,11 +247,12 @@ class Tangent(Recipe):
         if self.given:
             check_shadow_types(self.kernel, zip(self.extras, dots, strict=True))
         dots = [arguments.given_type(own[i], dot) for i, dot in zip(self.wrt, dots, strict=True)]
-        choice = versions(query, variant, typingctx, scratch=not self.given)
+        choice = versions(query, variant, typingctx, given=self.given)
         returned = tuple_type([choice.first.result] * 2)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            frame = Frame(Code(context, builder), self.kernel, own, values[:count])
+            code = Code(context, builder, zip([*own, *dots], values, strict=True))
+            frame = Frame(code, self.kernel, own, values[:count])
             tangents = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), dots, values[count:])
             pair = self._run(frame, tangents, choice)
             return context.make_tuple(builder, returned, pair)

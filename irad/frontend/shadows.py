@@ -6,7 +6,7 @@ overloads for the same would cost more time than the derivative of a small kerne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -50,10 +50,16 @@ class Extent:
 
 
 class Code:
-    """Where code goes, with the few operations that all of this file needs."""
+    """Where code goes, with the few operations that all of this file needs.
 
-    def __init__(self, context: Any, builder: Any) -> None:
+    held: types and values of which the generated function holds a reference while this code runs. An exception that
+    leaves from here has to drop them, for Numba does not, and to do what `on_failure` lists.
+    """
+
+    def __init__(self, context: Any, builder: Any, held: Iterable[tuple[Any, Any]] = ()) -> None:
         self.context, self.builder = context, builder
+        self.on_failure: list[Callable[[], None]] = []
+        self._held = list(held)
 
     def fields(self, view: View) -> Any:
         """Numba's proxy of an array value: `.data`, `.nitems`, `.shape`..."""
@@ -77,7 +83,18 @@ class Code:
     def refuse_if(self, condition: Any, error: BadArguments) -> None:
         """Raise `error` at run time. Its whole message becomes its one argument, for Numba stores it in the code."""
         with _cgutils.if_unlikely(self.builder, condition):
-            self.context.call_conv.return_user_exc(self.builder, type(error), (str(error),))
+            self.raise_error(type(error), str(error))
+
+    def raise_error(self, kind: type[Exception], *arguments: str) -> None:
+        self.drop()
+        self.context.call_conv.return_user_exc(self.builder, kind, arguments)
+
+    def drop(self) -> None:
+        """Give back everything, before an exception leaves."""
+        for release in self.on_failure:
+            release()
+        for kind, value in self._held:
+            self.context.nrt.decref(self.builder, kind, value)
 
 
 # --- where arrays lie -----------------------------------------------------------------------------------------------

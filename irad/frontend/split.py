@@ -23,7 +23,7 @@ TAPE, CAREFUL, ARGUMENTS, SHADOWS, RESULT = range(5)
 
 
 def _choice(recipe: Recipe, kinds: Sequence[Any], variant: str, typingctx: Any) -> Versions:
-    return versions(recipe.query(kinds, "split"), variant, typingctx, scratch=True)
+    return versions(recipe.query(kinds, "split"), variant, typingctx)
 
 
 def _state_type(kernel: Kernel, kinds: Sequence[Any], choice: Versions) -> Any:
@@ -52,7 +52,7 @@ class Augmented(Recipe):
         returned = tuple_type([choice.first.result, state])
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            frame = Frame(Code(context, builder), self.kernel, kinds, values)
+            frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, kinds, values)
             result, parts = self._run(frame, choice)
             parts[ARGUMENTS] = context.make_tuple(builder, state.types[ARGUMENTS], parts[ARGUMENTS])
             parts[SHADOWS] = context.make_tuple(builder, state.types[SHADOWS], parts[SHADOWS])
@@ -149,7 +149,7 @@ class Pullback(Recipe):
         returned = tuple_type([derivative_type(kind) if i in self.wrt else _types.none for i, kind in enumerate(own)])
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            code = Code(context, builder)
+            code = Code(context, builder, zip((state, given), values, strict=True))
             parts = [builder.extract_value(values[0], i) for i in range(len(state.types))]
             held = [builder.extract_value(parts[ARGUMENTS], i) for i in range(len(own))]
             frame = Frame(code, self.kernel, own, held)
@@ -173,7 +173,7 @@ class Pullback(Recipe):
             outcome.set(call(code, version, "pullback", [outcome.excinfo, tape, *flat, *seed.flat, adjoints.bars]))
 
         _by_version(code, choice, parts[CAREFUL], run)
-        outcome.propagate(lambda: None)
+        outcome.propagate()
         found: list[Any] = []
         for i in range(len(frame.kinds)):
             if i not in self.wrt:

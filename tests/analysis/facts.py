@@ -13,6 +13,7 @@ from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
+from irad.analysis.scratch import Scratch, scratch
 from irad.analysis.speculation import speculated
 from irad.canonical import Canonical, canonical, single_return
 from irad.ir.check import check
@@ -115,8 +116,12 @@ class Facts:
 
     @cached_property
     def memory(self) -> Memory:
-        stack = [o for o in self.objects.all if o.kind == "stack"]
-        return memory(self.function, self.flow, self.objects, split=self.split, freed=stack)
+        ended = [o for o in self.objects.all if o.kind == "stack" or o.source in self.scratch.reused]
+        return memory(self.function, self.flow, self.objects, split=self.split, freed=ended)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        return scratch(self.function, self.flow)
 
     def forward_only(self) -> None:
         """Leave out what only reverse mode has."""
@@ -135,7 +140,7 @@ class Facts:
         """Canonical form; the function is changed, so the other analyses are made first."""
         before = self.memory, self.reversal, self.guarded
         assert before
-        made = canonical(self.function, self.module, self.flow, self.objects, self.activity, self.reversal)
+        made = canonical(self.function, self.module, self.flow, self.objects, self.activity, self.reversal, self.scratch)
         function = self.function
         arguments = [*function.arguments, *made.shadow_arguments.values()]
         type = FunctionType(function.type.result, tuple(a.type for a in arguments))

@@ -124,6 +124,12 @@ def test_bits_that_make_no_float_are_allowed() -> None:
     [
         ("%v = call double @mystery(double %a)\nstore double %v, ptr %x", MissingRule, "mystery"),
         ("call void @unknown(ptr %x)", MissingRule, "unknown"),
+        (
+            "%s = alloca ptr\nstore ptr %x, ptr %s\n%t = alloca i64\n%i = load i64, ptr %s\nstore i64 %i, ptr %t\n"
+            "%p = load ptr, ptr %t\n%v = load double, ptr %p\nstore double %v, ptr %x",
+            Unsupported,
+            "cannot be traced",
+        ),
         ("%v = atomicrmw fadd ptr %x, double %a seq_cst", Unsupported, "atomic"),
         ("%v = cmpxchg ptr %x, i64 0, i64 %n seq_cst seq_cst", Unsupported, "atomic"),
         ("%q = getelementptr i8, ptr %x, i64 8\n%v = load i64, ptr %q\nstore i64 %v, ptr %x", AmbiguousKind, "float32"),

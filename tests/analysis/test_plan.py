@@ -120,7 +120,7 @@ def test_every_needed_value_is_covered(name: str) -> None:
     assert set(facts.needs.of) <= set(plan.how)
     for value, answer in plan.how.items():
         match answer:
-            case How.SAVE | How.FRAME:
+            case How.SAVE | How.FRAME | How.SCRATCH:
                 assert value in plan.place
             case How.RECOMPUTE:
                 assert isinstance(value, Instruction) and not isinstance(value, Phi)

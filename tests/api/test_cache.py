@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_fingerprint_tells_closures_options_and_arrays_apart() -> None:
     seen.append(fingerprint(reads_table))
     assert len(set(seen)) == len(seen)
     assert fingerprint(scale(2.0)) == seen[0]
-    assert fingerprint(scale(object())) != fingerprint(scale(object()))
+    assert fingerprint(scale(threading.Lock())) != fingerprint(scale(threading.Lock()))
 
 
 def test_kernel_without_a_file_is_not_cached() -> None:

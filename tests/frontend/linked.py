@@ -15,7 +15,11 @@ from irad.frontend import abi, target
 from irad.frontend.lower import Lowered
 from irad.ir.types import PTR
 
-RUN = "irad.test.run"
+
+def entry(lowered: Lowered) -> str:
+    """The symbol of the runnable program: its own, for symbols of one process must not collide."""
+    return f"{lowered.name}.run"
+
 
 # an array of Numba's runtime with its meminfo in front of the data, where `_owned` finds it again
 _ALLOCATOR = """
@@ -38,19 +42,19 @@ some:
 
 
 def runnable(text: str, lowered: Lowered) -> str:
-    """`text` with an allocator, and an entry `RUN` that hands returned arrays over to the caller."""
+    """`text` with an allocator, and an `entry` that hands returned arrays over to the caller."""
     if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
-        return text.replace(lowered.name, RUN)  # counts its references itself
+        return text.replace(lowered.name, entry(lowered))  # counts its references itself
     text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)
-    return text + _entry(lowered)
+    return text + _entry_text(lowered)
 
 
-def _entry(lowered: Lowered) -> str:
+def _entry_text(lowered: Lowered) -> str:
     signature = lowered.signature
     kinds = [abi._converted(t) for t in ArgPacker(default_manager, signature.args).argument_types]
     names = [f"%a{i}" for i in range(len(kinds))]
     parameters = ", ".join(["ptr %ret", "ptr %exc", *(f"{k} {n}" for k, n in zip(kinds, names, strict=True))])
-    lines = [f"define i32 @{RUN}({parameters}) {{", f"  %status = call i32 @{lowered.name}({parameters})"]
+    lines = [f"define i32 @{entry(lowered)}({parameters}) {{", f"  %status = call i32 @{lowered.name}({parameters})"]
     lines += ["  %ok = icmp eq i32 %status, 0", "  br i1 %ok, label %own0, label %end"]
     borrowed = [n for n, k in zip(names, kinds, strict=True) if k == PTR]
     arrays = _meminfos(signature.return_type)
@@ -92,7 +96,8 @@ def _owned(i: int, offset: int, borrowed: list[str]) -> list[str]:
 
 def linked(text: str, lowered: Lowered) -> Any:
     """An njit function that runs `text`, the normalised form of `lowered`."""
-    return calling(target.link(runnable(text, lowered), RUN, libraries=(rtsys.library,)), RUN, lowered.signature)
+    library = target.link(runnable(text, lowered), entry(lowered), libraries=(rtsys.library,))
+    return calling(library, entry(lowered), lowered.signature)
 
 
 def calling(library: Any, symbol: str, signature: Any) -> Any:

@@ -17,7 +17,7 @@ from irad.frontend import target
 from irad.frontend.lower import lower
 from tests.frontend import corpus
 from tests.frontend.corpus import CASES
-from tests.frontend.linked import RUN, calling, runnable
+from tests.frontend.linked import calling, entry, runnable
 
 VECTOR = types.float64[::1]
 
@@ -161,13 +161,14 @@ def test_trips(
 def test_optimize_keeps_what_it_is_told_and_vectorises() -> None:
     lowered = lower(corpus.returns_new, (VECTOR,))
     text = runnable(llvm.normalize(lowered.text, lowered.name), lowered)
-    fast = llvm.optimize(text, [RUN, "irad_alloc"])
-    assert set(functions(fast)) == {RUN, "irad_alloc"}
+    run = entry(lowered)
+    fast = llvm.optimize(text, [run, "irad_alloc"])
+    assert set(functions(fast)) == {run, "irad_alloc"}
     assert re.search(r"fmul <\d+ x double>", fast)
     library = target.link(fast, "irad.test.optimized", libraries=(rtsys.library,))
     x = CASES["returns_new"].arguments()
-    assert (calling(library, RUN, lowered.signature)(*x) == corpus.returns_new(*x)).all()
-    assert RUN in llvm.assembly(fast)
+    assert (calling(library, run, lowered.signature)(*x) == corpus.returns_new(*x)).all()
+    assert run in llvm.assembly(fast)
 
 
 def test_large_helpers_are_not_inlined_again_and_again() -> None:

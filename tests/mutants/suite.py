@@ -75,8 +75,11 @@ return s
     ),
     "moved": _case(
         """
+for i in range(x.shape[0] - 1):
+    x[i] = x[i + 1]
+for i in range(y.shape[0] - 1, 0, -1):
+    y[i] = y[i - 1]
 x[1:] = x[:-1]
-y[:-1] = y[1:]
 return x[2] * y[2]
 """,
         layout="C",

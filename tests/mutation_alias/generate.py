@@ -35,7 +35,7 @@ class Row:
         how = ALIASING[self.aliasing]
         steps = [how.within, *(EFFECTS[name] for name in GROUPS[self.group]), how.after]
         body = "\n".join(_lines("\n".join(step for step in steps if step)))
-        lines = ["s = 0.0", "n = idx.size", *_lines(how.before)]
+        lines = ["s = 0.0", "n = idx.size", "c = z", *_lines(how.before)]
         lines += _placed(CONTROL[self.control], body)
         for name, factor in (("a", "b[j]"), ("x", "x[j]"), ("y", "w"), ("z", "z[j]")):
             lines += [f"for j in range({'n' if name == 'a' else name + '.size'}):", f"    s += {name}[j] * {factor} * (j + 1.0)"]
@@ -43,7 +43,7 @@ class Row:
         text = _HEAD
         if self.control in HELPER:
             inside = ["s = 0.0", *body.split("\n"), *HELPER[self.control].split("\n")]
-            text += _function("part(a, b, x, y, z, w, idx, i, n)", inside)
+            text += _function("part(a, b, c, x, y, z, w, idx, i, n)", inside)
         return text + _function("kernel(x, y, z, w, idx, m)", lines)
 
     def args(self) -> tuple[Any, ...]:

@@ -116,7 +116,7 @@ ALIASING = {
     "chosen every step": Aliasing(disjoint, within="a = x if i % 2 == 0 else y; b = y if x[i] > 0.5 else x"),
     "chosen, shared": Aliasing(_of(N + 1, lambda u: u[:-1], lambda u: u[1:]), before="a = x; b = y", within="a = x if y[i] > 0.5 else y"),
     "swapped every step": Aliasing(disjoint, after="a, b = b, a"),
-    "three buffers in turn": Aliasing(disjoint, "a = x; b = y; c = z", after="a, b, c = b, c, a"),
+    "three buffers in turn": Aliasing(disjoint, after="a, b, c = b, c, a"),
     "renamed": Aliasing(disjoint, "a = x * w; b = y", after="a = a * 0.9 + b[0]"),
     "scratch inside": Aliasing(disjoint, "a = np.zeros(x.size); b = y; a[:] = x"),
     "scratch every step": Aliasing(disjoint, within="a = np.empty(x.size); a[:] = x * w"),
@@ -139,13 +139,13 @@ CONTROL = {
     "continue": "for i in range(n):\n    if b[i] < 0.5:\n        continue\n    {body}",
     "early return": "for i in range(n):\n    {body}\n    if s + b[i] > 1.4:\n        return s * a[0] + b[n - 1]",
     "zero trips": "for k in range(2):\n    for i in range(m * k):\n        {body}",
-    "helper": "for i in range(n):\n    s += part(a, b, x, y, z, w, idx, i, n)",
-    "recursion": "s += part(a, b, x, y, z, w, idx, n - n, n)",
+    "helper": "for i in range(n):\n    s += part(a, b, c, x, y, z, w, idx, i, n)",
+    "recursion": "s += part(a, b, c, x, y, z, w, idx, n - n, n)",
     "variable step": "i = 1\nwhile i < n:\n    {body}\n    i *= 2",
 }
 
 HELPER = {
     "helper": "return s",
-    "recursion": "if i + 1 < n:\n    return s * w + part(a, b, x, y, z, w, idx, i + 1, n)\nreturn s",
+    "recursion": "if i + 1 >= n:\n    return s\nreturn s * w + part(a, b, c, x, y, z, w, idx, i + 1, n)",
 }
 """The end of the helper functions, whose body the effects are."""
