@@ -20,7 +20,7 @@ from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
-from irad.canonical import Canonical, canonical, single_return
+from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.emit import augment, entry, forward, reverse
 from irad.emit.body import Subject
 from irad.emit.module import assemble

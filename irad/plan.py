@@ -14,7 +14,7 @@ from enum import Enum
 from irad.analysis.flow import Flow, Loop
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
-from irad.canonical import Canonical
+from irad.analysis.canonical import Canonical
 from irad.cut import Network
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
@@ -152,6 +152,7 @@ def plan(canonical: Canonical, memory: Memory, needs: Needs) -> Plan:
 
 PURE = (Binary, Cast, Compare, Select, Gep, ExtractValue, InsertValue, ExtractElement, InsertElement, Shuffle)
 FREE = {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor"}
+LOOSE = {"fast", "reassoc", "contract", "arcp", "afn"}
 OFTEN = 100  # how many times a loop is taken to run, for weighing
 
 
@@ -159,7 +160,10 @@ class _Decider:
     def __init__(self, canonical: Canonical, memory: Memory, needs: Needs) -> None:
         self.canonical, self.memory, self.needs = canonical, memory, needs
         self.flow = canonical.flow
-        self.counters = {c.counter: loop for loop, c in canonical.counted.items()}
+        self.counters: dict[Value, Loop] = {c.counter: loop for loop, c in canonical.counted.items()}
+
+        # fast-math arithmetic, computed again beside other code, may differ in its last bit
+        self.is_loose = any(LOOSE & set(i.flags) for b in self.flow.order for i in b.body)
 
     # --- what can be done with a value ---
 
@@ -190,6 +194,8 @@ class _Decider:
                 return not calls.is_pure(value.callee_name)
             case Unary(op=op):
                 return op != "fneg"  # freezing twice may give two values
+            case Compare(op="fcmp") | Cast(op="fptosi" | "fptoui"):
+                return self.is_loose  # the last bit would decide which way the reverse goes
             case _:
                 return not isinstance(value, PURE)
 

@@ -41,7 +41,7 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import Array, Float, Int, Struct, Type, Vector
+from irad.ir.types import Array, Int, Struct, Type, Vector
 from irad.rules import calls, scalar
 
 
@@ -413,7 +413,7 @@ class _Solver:
 
 
 def _all_float(kinds: Kinds, o: Object) -> bool:
-    return any(isinstance(t, Float) for t in kinds.floats.get(o, frozenset()))
+    return bool(kinds.floats.get(o))
 
 
 def _has_integer(type: Type) -> bool:

@@ -36,7 +36,7 @@ class Success:
 
 
 def success(function: Function) -> Success:
-    """The success graph of a function with a single return (see irad.canonical.single_return).
+    """The success graph of a function with a single return (see irad.analysis.canonical.single_return).
 
     Raises
     ------

@@ -17,7 +17,6 @@ from irad.analysis.objects import Object, Objects
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     AtomicReadWrite,
-    Block,
     Call,
     CompareExchange,
     Function,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from irad.analysis.activity import Activity
 from irad.analysis.kinds import Kinds
 from irad.analysis.objects import Objects, holds_pointers
-from irad.canonical import Canonical
+from irad.analysis.canonical import Canonical
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     Argument,

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from irad.analysis.fields import stored_fields
 from irad.analysis.fixpoint import closure, fixpoint
 from irad.ir.lines import Lines
 from irad.ir.model import (
@@ -152,6 +153,11 @@ class _Solver:
                 self.of[argument].add(own)
                 if argument not in numbers:
                     self.contents[own].add(EXTERNAL)
+        self.fields = stored_fields(function)
+        self.shown: dict[Store, list[Load]] = defaultdict(list)
+        for load, stores in self.fields.items():
+            for store in stores:
+                self.shown[store].append(load)
         # an integer may be the address of whatever an integer was made of
         self.exposed: set[Object] = set()
         self.made: list[Instruction] = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
@@ -198,7 +204,8 @@ class _Solver:
             case Load() if holds_pointers(instruction.type):
                 return self.load(instruction)
             case Store() if holds_pointers(instruction.value.type):
-                return self.put(self.get(instruction.pointer), self.get(instruction.value))
+                again = self.put(self.get(instruction.pointer), self.get(instruction.value))
+                return [*again, *self.shown.get(instruction, ())]
             case Call():
                 return self.call(instruction)
             case AtomicReadWrite() | CompareExchange():
@@ -207,6 +214,8 @@ class _Solver:
                 return []
 
     def load(self, load: Load) -> list[Instruction]:
+        if load in self.fields:
+            return self.flow_into(load, {o for store in self.fields[load] for o in self.get(store.value)})
         found: set[Object] = set()
         for o in self.get(load.pointer):
             self.readers[o].add(load)

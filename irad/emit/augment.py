@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irad.analysis.flow import Loop
-from irad.canonical import FRAME
+from irad.analysis.canonical import FRAME
 from irad.emit import calls as call_rules
 from irad.emit.body import Body, Subject, make_function
 from irad.ir.build import Builder

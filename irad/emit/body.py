@@ -8,7 +8,7 @@ from irad.analysis.activity import Activity, Wanted
 from irad.analysis.kinds import Kinds
 from irad.analysis.memory import Memory
 from irad.analysis.objects import Objects
-from irad.canonical import Canonical
+from irad.analysis.canonical import Canonical
 from irad.emit.scopes import Scopes
 from irad.ir.build import Builder
 from irad.ir.model import (

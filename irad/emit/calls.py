@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from irad.canonical import FRAME, SHADOW
+from irad.analysis.canonical import FRAME, SHADOW
 from irad.errors import Unsupported
 from irad.ir.lines import blame
 from irad.ir.model import Call, Value

@@ -279,8 +279,9 @@ def forward(
     return entry.function, entry.heap
 
 
-def reorder(function: Function, arguments: list[Argument]) -> None:
+def reorder(function: Function, arguments: Sequence[Value]) -> None:
     """Give a function other parameters."""
+    arguments = [a for a in arguments if isinstance(a, Argument)]
     function.arguments = arguments
     function.type = FunctionType(function.type.result, tuple(a.type for a in arguments))
 

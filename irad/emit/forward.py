@@ -6,8 +6,8 @@ from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
 from irad.emit import scalar as scalar_rules
 from irad.emit.body import Body, Subject
-from irad.ir.model import Alloca, Argument, Block, Call, Function, Instruction, Load, Phi, Return, Store, Value, integer, zero
-from irad.ir.types import I32, I64, PTR, Type, size_of
+from irad.ir.model import Alloca, Argument, Call, Function, Instruction, Load, Phi, Return, Store, Value, integer, zero
+from irad.ir.types import I32, I64, Type, size_of
 
 
 class Tangent(Body):

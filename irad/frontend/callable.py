@@ -1,8 +1,9 @@
 """Derivatives as functions which Python and njit code both call.
 
-A derivative function owns up to three Numba dispatchers over generated source: `fast`, for arrays that share no memory,
-and `careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any
-more, get `both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe.
+A derivative function owns Numba dispatchers over generated source: `fast`, for arrays that share no memory, and
+`careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any more, get
+`both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe, or source over simpler
+derivative functions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from irad.frontend.frame import AliasedArguments
 from irad.frontend.lower import dispatcher_of, place_of
 from irad.frontend.recipes import Recipe
 from irad.frontend.target import need
-from irad.frontend.wrapping import WrapperCompiler
+from irad.frontend.wrapping import InnerCompiler, OuterCompiler
 
 _numba: Any = need("numba", "njit")
 _types: Any = need("numba.core.types", "Dispatcher.dispatcher", "Dispatcher.get_impl_key", "VarArg", "Any")
@@ -66,6 +67,7 @@ class DerivativeFunction(cache.Derived):
     def __init__(self, source: Source, *, cached: bool = False) -> None:
         self._source, self._cached = source, cached
         self._dispatchers: dict[str, Any] = {}
+        self._inner: dict[str, Any] = {}
         self._type: Any = None
         self.__name__ = source.name
         self.__qualname__ = source.name
@@ -85,8 +87,9 @@ class DerivativeFunction(cache.Derived):
     def type(self) -> Any:
         """Its Numba type."""
         if self._type is None:
-            cache.made_from(self.dispatcher("both"), self)
-            self._type = DerivativeType(self.dispatcher("both"))
+            both = self.inner("both")
+            cache.made_from(both, self)
+            self._type = DerivativeType(both)
         return self._type
 
     @property
@@ -94,14 +97,21 @@ class DerivativeFunction(cache.Derived):
         return self.type
 
     def dispatcher(self, variant: str) -> Any:
-        """Numba's dispatcher of one variant, made on first use."""
-        found = self._dispatchers.get(variant)
+        """Numba's dispatcher that Python calls, of one variant; made on first use."""
+        return self._made(self._dispatchers, variant, OuterCompiler)
+
+    def inner(self, variant: str) -> Any:
+        """Numba's dispatcher that compiled code calls, of one variant; made on first use."""
+        return self._made(self._inner, variant, InnerCompiler)
+
+    def _made(self, known: dict[str, Any], variant: str, compiler: Any) -> Any:
+        found = known.get(variant)
         if found is None:
             with target.lock:
-                found = self._dispatchers.get(variant)
+                found = known.get(variant)
                 if found is None:
-                    found = self._dispatchers[variant] = self._source.dispatcher(variant)
-                    if self._cached:
+                    found = known[variant] = self._source.dispatcher(variant, compiler)
+                    if self._cached and known is self._dispatchers:
                         cache.enable(found, self.kernel, self.identity, variant)
         return found
 
@@ -175,12 +185,15 @@ class Source:
         self.kernel, self.name, self.doc, self.signature = kernel, name, doc, signature
         self._body, self._namespace, self.identity, self.reduce = body, namespace, identity, reduce
 
-    def dispatcher(self, variant: str) -> Any:
+    def dispatcher(self, variant: str, compiler: Any) -> Any:
+        """A new dispatcher."""
         namespace = {"__name__": self.kernel.dispatcher.py_func.__module__, **self._namespace(variant)}
         function = _function(self.name, self.signature, self._body, namespace)
         function.__doc__, function.__module__ = self.doc, namespace["__name__"]
-        # njit callers inline `both`; what only Python calls is not worth optimising a second time
-        return _numba.njit(function) if variant == "both" else _numba.njit(pipeline_class=WrapperCompiler)(function)
+        outer = compiler is OuterCompiler
+        options = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": outer, "pipeline_class": compiler}
+        nogil = bool(self.kernel.dispatcher.targetoptions.get("nogil"))
+        return _numba.njit(nogil=nogil, **options)(function)
 
 
 def _function(name: str, signature: inspect.Signature, body: str, namespace: dict[str, Any]) -> Any:

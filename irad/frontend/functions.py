@@ -208,7 +208,7 @@ def _several(
     )
 
     def namespace(variant: str) -> dict[str, Any]:
-        made = {**HELPERS, "kernel": kernel.dispatcher, **{k: v.dispatcher(variant) for k, v in inner.items()}}
+        made = {**HELPERS, "kernel": kernel.dispatcher, **{k: v.inner(variant) for k, v in inner.items()}}
         return {f"_irad_{name}": value for name, value in made.items()}
 
     source = Source(

@@ -155,20 +155,22 @@ def link(text: str, name: str, *, raw: bool = False, libraries: tuple[Any, ...] 
         library.add_llvm_module(llvm.parse(text))
         library.finalize()
         if not raw:
-            _set_environments(codegen, text)
+            set_environments(codegen, text)
     return library
 
 
 _environments: dict[str, Any] = {}  # with the libraries that define them, for they must not be freed
 
 
-def _set_environments(codegen: Any, text: str) -> None:
+def set_environments(codegen: Any, text: str, *, every: bool = False) -> None:
     """Fill the `NumbaEnv` globals that `text` reads, without which a `raise` with run-time arguments changes its class.
 
-    Such globals are common symbols: what the first library loaded defines, those loaded later share.
+    Such globals are common symbols: what the first library loaded defines, those loaded later share. With `every`, those
+    that are not read too: Numba itself is going to fill them.
     """
     counts = Counter(re.findall(r'@"?(_ZN08NumbaEnv[^\s",()]+)', text))
-    for name in (name for name, count in counts.items() if count > 1 and name not in _environments):
+    wanted = (name for name, count in counts.items() if count > 1 or every)
+    for name in (name for name in wanted if name not in _environments):
         environment = _environment.lookup_environment(name)
         if environment is not None:
             library = CompiledLibrary(codegen, f"{NAME}.environment")

@@ -15,7 +15,7 @@ from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import Scratch, scratch
 from irad.analysis.speculation import speculated
-from irad.canonical import Canonical, canonical, single_return
+from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.ir.check import check
 from irad.ir.model import Argument, Block, Function, Instruction, Value
 from irad.ir.read import read
@@ -140,7 +140,9 @@ class Facts:
         """Canonical form; the function is changed, so the other analyses are made first."""
         before = self.memory, self.reversal, self.guarded
         assert before
-        made = canonical(self.function, self.module, self.flow, self.objects, self.activity, self.reversal, self.scratch)
+        made = canonical(
+            self.function, self.module, self.flow, self.objects, self.activity, self.reversal, self.scratch
+        )
         function = self.function
         arguments = [*function.arguments, *made.shadow_arguments.values()]
         type = FunctionType(function.type.result, tuple(a.type for a in arguments))

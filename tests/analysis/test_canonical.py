@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irad.canonical import single_return
+from irad.analysis.canonical import single_return
 from irad.errors import Unsupported
 from irad.ir.check import check
 from irad.ir.model import Call, Gep, Phi, Return, Select, Store

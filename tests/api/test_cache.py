@@ -73,9 +73,9 @@ print(len(calls._memo))
 class Project:
     """Files in a directory, run by new processes."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, files: dict[str, str]) -> None:
         self.root = root
-        for name, text in FILES.items():
+        for name, text in files.items():
             (root / name).write_text(text)
 
     def edit(self, name: str, old: str, new: str) -> None:
@@ -93,12 +93,8 @@ class Project:
         return [float(number) for number in numbers.split()], int(made)
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project(tmp_path_factory.mktemp("project"))
-
-
-def test_cache_is_hit_and_misses_after_edits(project: Project) -> None:
+def test_cache_is_hit_and_misses_after_edits(tmp_path: Path) -> None:
+    project = Project(tmp_path, FILES)
     assert project.run() == ([44.0, 22.0, 23.0, 22.0, 22.0], 2)
     assert project.run() == ([44.0, 22.0, 23.0, 22.0, 22.0], 0)
     project.edit("helper.py", "11.0", "13.0")
@@ -110,6 +106,35 @@ def test_cache_is_hit_and_misses_after_edits(project: Project) -> None:
     assert project.run()[0] == [78.0, 5.0, 6.0, 39.0, 5.0]
     project.edit("model.py", "    return helper", "    w *= 2.0\n    return helper")
     assert project.run()[0] == [156.0, 5.0, 6.0, 78.0, 5.0]
+
+
+LARGE = {
+    "main.py": """
+import numpy as np, irad
+from numba import njit
+from irad.frontend import calls
+
+TABLE = np.arange(300_000.0)
+
+@njit
+def kernel(x, i):
+    return x * x * TABLE[i]
+
+derivative = irad.grad(kernel)
+
+@njit(cache=True)
+def caller(x):
+    return derivative(x, 1000)
+
+print(irad.grad(kernel, cache=True)(2.0, 1000), caller(2.0))
+print(len(calls._memo))
+"""
+}
+
+
+def test_code_with_addresses_of_this_process_is_not_kept(tmp_path: Path) -> None:
+    project = Project(tmp_path, LARGE)
+    assert project.run() == project.run() == ([4000.0, 4000.0], 1)
 
 
 def scale(factor: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numba import njit
 
 import irad
@@ -119,3 +120,21 @@ def test_differentiable() -> None:
     assert squares.jvp((X,), (X,))[1] == 28.0
     np.testing.assert_array_equal(squares.vjp(X)[1](1.0)[0], 2 * X)
     assert squares.targetoptions["error_model"] == "numpy"
+
+
+@pytest.mark.filterwarnings("ignore::numba.NumbaExperimentalFeatureWarning")
+def test_first_class_functions() -> None:
+    by_w = irad.grad(kernel, 1)
+
+    @njit
+    def choose(which, x):
+        function = by_w if which else kernel
+        return function(x, 2.0)
+
+    assert (choose(True, X), choose(False, X)) == (14.0, 28.0)
+
+    @njit
+    def returns():
+        return by_w
+
+    assert returns() is by_w

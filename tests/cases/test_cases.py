@@ -111,7 +111,7 @@ CASES = [
     Case(k.best_coefficient, lambda: (_coefficients(), array(1.0, -2.0, 0.5)), (1,), (array(4.0, -9.0, 4.0),)),
     Case(k.rebound_in_branches, lambda: (array(-1.0, 2.0, 3.0),), (0,), (array(3.0, 4.0, 6.0),)),
     Case(k.triangular, lambda: (TRIANGLE.copy(),), (0,), (_triangular(TRIANGLE),)),
-    Case(k.until_limit, lambda: (array(1.0, 2.0, 5.0, 3.0, 7.0), 12.0), (0,), (array(2.0, 2.0, 2.0, 0.0, 0.0),)),
+    Case(k.until_limit, lambda: (array(1.0, 2.0, 5.0, 3.0, 7.0), 12.0), (0,), (array(2.0, 2.0, 2.0, 1.0, 0.0),)),
     Case(k.wandering_index, lambda: (np.linspace(0.1, 1.6, 11), 7, 9), (0,),
          (_wandering(np.linspace(0.1, 1.6, 11), 7, 9),)),
     Case(k.minima, lambda: (TABLE.copy(),), (0,), (_minima(TABLE),)),

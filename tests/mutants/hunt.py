@@ -18,16 +18,16 @@ def killer(name: str, by: str = "all") -> str:
     command = [sys.executable, "-m", "tests.mutants.hunt", name, by]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
-        output, ended = done.stdout, done.returncode == 0
-    except subprocess.TimeoutExpired as late:
-        output, ended = (late.stdout or b"").decode(), False
-    lines = output.splitlines()
-    for line in lines:
-        if line.startswith("killed by "):
-            return line.removeprefix("killed by ")
-    if ended or not lines:
+    except subprocess.TimeoutExpired:
         return ""
-    return f"{lines[-1].removeprefix('trying ')}: the process hangs or dies"
+    lines = done.stdout.splitlines()
+    if lines and lines[-1].startswith("killed by "):
+        return lines[-1].removeprefix("killed by ")
+    if done.returncode < 0 or "Timeout (" in done.stderr:
+        return f"{lines[-1].removeprefix('trying ')}: the process {'dies' if done.returncode < 0 else 'hangs'}"
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return ""
 
 
 def hunt(name: str, by: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from pytest import MonkeyPatch
 
-from irad import canonical, pipeline
+from irad import pipeline
+from irad.analysis import canonical
 from irad.analysis.objects import Objects
 from irad.emit import augment, body, reverse
 from irad.emit import calls as call_rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tests.mutation_alias.parts import ALIASING, CONTROL, EFFECTS, GROUPS, HELPER, N
+from tests.oracles import MODES
+from tests.oracles.memory import mirrored
 
 _HEAD = "import math\nimport numpy as np\nfrom numba import njit\n"
 
@@ -25,6 +28,7 @@ class Row:
     group: int
     control: str
     dtype: str
+    modes: tuple[str, ...] = MODES
 
     def __str__(self) -> str:
         return f"{self.aliasing} / {', '.join(GROUPS[self.group])} / {self.control} / {self.dtype}"
@@ -48,7 +52,7 @@ class Row:
 
     def args(self) -> tuple[Any, ...]:
         """Fresh arguments; float32 keeps what shares memory with what."""
-        x, y, z = (_converted(ALIASING[self.aliasing].args(), self.dtype))
+        x, y, z = _converted(ALIASING[self.aliasing].args(), self.dtype)
         w = np.float32(0.9) if self.dtype == "float32" else 0.9
         return x, y, z, w, np.array([1, 2, 2, 0]), -3 if self.control == "zero trips" else N
 
@@ -62,7 +66,8 @@ class Row:
         path.write_text(self.source)
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
+        # Numba does not find a recursive function of a module that is not registered
+        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module.kernel
 
@@ -89,17 +94,19 @@ def _function(head: str, lines: list[str]) -> str:
 
 
 def _converted(views: tuple[Any, ...], dtype: str) -> tuple[Any, ...]:
-    from tests.oracles.memory import mirrored
-
     return tuple(mirrored(views, np.dtype(dtype)).args)
 
 
 def covering() -> Iterator[Row]:
-    """Every aliasing with every effect, and every control with every effect; half of them again in float32."""
+    """Every aliasing, and every control, with every effect and every mode; a third of the rows in float32.
+
+    Reverse mode always, forward and split in turn.
+    """
     controls = list(CONTROL)
     for (i, aliasing), group in itertools.product(enumerate(ALIASING), range(len(GROUPS))):
         control = controls[(i + 3 * group) % len(controls)]
-        yield Row(aliasing, group, control, "float32" if (i + group) % 3 == 2 else "float64")
+        other = ("forward", "split")[(i + group) % 2]
+        yield Row(aliasing, group, control, "float32" if (i + group) % 3 == 2 else "float64", ("reverse", other))
 
 
 def everything() -> Iterator[Row]:

@@ -57,14 +57,16 @@ GROUPS: tuple[tuple[str, ...], ...] = (
 
 @dataclass(frozen=True)
 class Aliasing:
-    """args: makes x, y and z. before: statements that set a and b; within, after: inside every step."""
+    """args: makes x, y and z. before: statements that set a and b; within, after: inside every step.
+
+    const: positions that are given to irad as constants as well.
+    """
 
     args: Callable[[], tuple[Any, Any, Any]]
     before: str = "a = x; b = y"
     within: str = ""
     after: str = ""
     const: tuple[int, ...] = ()
-    tuple_of_arrays: bool = False
 
 
 def disjoint() -> tuple[Any, Any, Any]:
