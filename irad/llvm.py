@@ -120,12 +120,8 @@ def assembly(text: str) -> str:
 
 def _inlined(text: str, name: str) -> Any:
     """Every helper that is not recursive nor too large inlined; memory to registers while lines still hold."""
-    module = parse(text)
+    module = parse(rewrite.mark_inline(text, name))
     _internalize(module, (name,))
-    inline = rewrite.to_inline(text, name)
-    for function in module.functions:
-        if function.name in inline:
-            function.add_function_attribute("alwaysinline")
     _run(module, "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
     return module
 

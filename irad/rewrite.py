@@ -119,6 +119,7 @@ def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
 
 _LARGE, _LARGEST = 4_000, 60_000  # raw instructions: of a helper called more than once, of the kernel
 _NAME = re.compile(r'^define [^@\n]*@("[^"]+"|[^\s(]+)\(')
+_AFTER_PARAMETERS = re.compile(r"(.*\)(?: (?:local_)?unnamed_addr)?)(.*)$")
 _CALLEE = re.compile(r'\bcall [^@\n]*@("[^"]+"|[\w.$-]+)\(')
 
 
@@ -138,6 +139,17 @@ def to_inline(text: str, name: str) -> frozenset[str]:
     plan = _Inlining(sizes, name)
     plan.total(name)
     return frozenset(plan.inlined)
+
+
+def mark_inline(text: str, name: str) -> str:
+    """`text` with the functions of `to_inline` marked `alwaysinline`."""
+    lines = text.split("\n")
+    inline = to_inline(text, name)
+    for at, line in enumerate(lines):
+        named = _NAME.match(line)
+        if named and named[1].strip('"') in inline:
+            lines[at] = _AFTER_PARAMETERS.sub(r"\1 alwaysinline\2", line)
+    return "\n".join(lines)
 
 
 class _Inlining:

@@ -59,7 +59,8 @@ def called(function: Function) -> dict[str, FunctionType]:
 
 def _mentioned(function: Function) -> set[str]:
     """Names of the globals among the operands of `function`: a raise stores the function that unwraps its arguments."""
-    return {name for instruction in function.instructions for value in instruction.operands for name in references(value)}
+    operands = (value for instruction in function.instructions for value in instruction.operands)
+    return {name for value in operands for name in references(value)}
 
 
 def _provide(name: str, type: FunctionType, source: Module) -> list[Function]:

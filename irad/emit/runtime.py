@@ -8,7 +8,7 @@ A block is an array of Numba's runtime (counted in its statistics, and fit to be
 data. The last three words before the data are: next block, previous block, Numba's meminfo.
 
 The tape (`irad_tape`) is never returned and ends with the call as a whole: it comes from an arena of chunks, each at
-least twice the size of the one before, by moving a pointer. Fresh pages cost more than the arithmetic that fills them,
+least twice the size of the one before where memory allows it, by moving a pointer. Fresh pages cost more than the arithmetic that fills them,
 so one chunk outlives the call, in a slot of the process (`irad_tape_cache`) that calls take it from and give it back to.
 
 The heap is five words: list of blocks, next free byte of the arena, its end, newest chunk, size of the newest chunk.
@@ -263,14 +263,19 @@ def more() -> Function:
         out.block = block
         out.branch(fresh)
     out.block = fresh
-    new = out.call("malloc", PTR, [room])
-    failed = _split(function, out, out.compare("ne", new, NULL), "some")
+    roomy = out.call("malloc", PTR, [room])
+    tight = _split(function, out, out.compare("ne", roomy, NULL), "roomy")
     made = out.block
+    out.branch(use)
+    out.block = tight  # room to grow is only a wish
+    exact = out.call("malloc", PTR, [wanted])
+    failed = _split(function, out, out.compare("ne", exact, NULL), "exact")
+    just = out.block
     out.branch(use)
     out.block = use
     chunk, bytes_ = out.phi(PTR, "chunk"), out.phi(I64, "bytes")
-    chunk.operands, chunk.blocks = [waiting, new], [kept, made]
-    bytes_.operands, bytes_.blocks = [kept_size, room], [kept, made]
+    chunk.operands, chunk.blocks = [waiting, roomy, exact], [kept, made, just]
+    bytes_.operands, bytes_.blocks = [kept_size, room, wanted], [kept, made, just]
     out.store(newest, chunk)
     out.store(bytes_, out.offset(chunk, 8))
     start = out.cast("ptrtoint", chunk, I64)

@@ -1,8 +1,8 @@
 """Derivatives as functions which Python and njit code both call.
 
 A derivative function owns Numba dispatchers over generated source: `fast`, for arrays that share no memory, and
-`careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any more, get
-`both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe, or source over simpler
+`careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any more,
+get `both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe, or source over simpler
 derivative functions.
 """
 

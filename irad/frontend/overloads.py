@@ -17,24 +17,23 @@ tuple_setitem: Any = need("numba.cpython.unsafe.tuple", "tuple_setitem").tuple_s
 literal_unroll: Any = need("numba", "literal_unroll").literal_unroll
 
 
-class _AnySubclass(type):
-    """Every class passes for a subclass, so that Python keeps an instance of another class as it is."""
+class _Worded(type):
+    """Calling such a class makes a ValueError with words in it; every class passes for a subclass, so that it stays."""
+
+    def __call__(cls, source: Any, slice: Any = None) -> Any:
+        if isinstance(source, ValueError):
+            return source
+        return ValueError(f"cannot assign slice of shape {slice} from input of shape {source}")
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return True
 
 
-class SliceError(ValueError, metaclass=_AnySubclass):
+class SliceError(ValueError, metaclass=_Worded):
     """Numba's ValueError for a slice assigned from another shape, worded only when it is raised.
 
-    Numba builds the message in compiled code, whose strings need reference counts; this takes the two shapes instead,
-    and calling it makes a plain ValueError.
+    Numba builds the message in compiled code, whose strings need reference counts; this takes the two shapes instead.
     """
-
-    def __new__(cls, source: Any, slice: Any = None) -> Any:
-        if isinstance(source, ValueError):
-            return source
-        return ValueError(f"cannot assign slice of shape {slice} from input of shape {source}")
 
 
 _installed: list[bool] = []

@@ -165,8 +165,8 @@ _environments: dict[str, Any] = {}  # with the libraries that define them, for t
 def set_environments(codegen: Any, text: str, *, every: bool = False) -> None:
     """Fill the `NumbaEnv` globals that `text` reads, without which a `raise` with run-time arguments changes its class.
 
-    Such globals are common symbols: what the first library loaded defines, those loaded later share. With `every`, those
-    that are not read too: Numba itself is going to fill them.
+    Such globals are common symbols: what the first library loaded defines, those loaded later share. With `every`,
+    those that are not read too: Numba itself is going to fill them.
     """
     counts = Counter(re.findall(r'@"?(_ZN08NumbaEnv[^\s",()]+)', text))
     wanted = (name for name, count in counts.items() if count > 1 or every)

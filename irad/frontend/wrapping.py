@@ -1,4 +1,4 @@
-"""How Numba compiles generated functions: what is linked into them is optimised already, or will be by their callers."""
+"""How Numba compiles generated functions: what is linked into them is optimised already, or by their callers."""
 
 from __future__ import annotations
 

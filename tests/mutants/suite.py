@@ -6,10 +6,9 @@ from tools.fuzzing.case import Argument, Case, Pattern, View
 
 X, Y = Argument("x", "float64", True, ("N",)), Argument("y", "float64", True, ("N",))
 A, Q = Argument("a", "float64", True), Argument("q", "int64")
-N = 5
 
 
-def _pattern(x: View, y: View, q: int, n: int = N) -> Pattern:
+def _pattern(x: View, y: View, q: int, n: int) -> Pattern:
     return Pattern(n, 2, (x, y, None, None), (0.6, q), 11)
 
 
@@ -19,14 +18,16 @@ REVERSED = (View(0, 0, (1,)), View(0, 5, (-1,)))
 SAME = (View(0, 0, (1,)), View(0, 0, (1,)))
 
 
-def _case(body: str, *, aliased: bool = False, layout: str = "A", q: tuple[int, ...] = (2,), before: str = "") -> Case:
+def _case(
+    body: str, *, aliased: bool = False, layout: str = "A", q: tuple[int, ...] = (2,), n: int = 5, before: str = ""
+) -> Case:
     lines = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
     source = f"{before}def kernel(x, y, a, q):\n{lines}\n"
     views = [APART, SHIFTED, REVERSED, SAME] if aliased else [APART]
     if layout == "C":
         views = [(View(0, 0, (1,)), View(1, 0, (1,)))]
     arguments = tuple(Argument(v.name, v.dtype, v.active, v.dims, layout) for v in (X, Y)) + (A, Q)
-    return Case(source, arguments, tuple(_pattern(*v, number) for v in views for number in q), aliased)
+    return Case(source, arguments, tuple(_pattern(*v, number, n) for v in views for number in q), aliased)
 
 
 SUITE: dict[str, Case] = {
@@ -75,11 +76,19 @@ return s
     ),
     "moved": _case(
         """
-for i in range(x.shape[0] - 1):
+for i in range(10):
     x[i] = x[i + 1]
-for i in range(y.shape[0] - 1, 0, -1):
-    y[i] = y[i - 1]
+for i in range(10):
+    y[11 - i] = y[10 - i]
+return x[2] * y[2]
+""",
+        layout="C",
+        n=12,
+    ),
+    "sliced": _case(
+        """
 x[1:] = x[:-1]
+y[:-1] = y[1:]
 return x[2] * y[2]
 """,
         layout="C",
@@ -114,15 +123,20 @@ for i in range(x.shape[0]):
         x[i] += a + t[2]
 return a
 """),
-    "inverse": _case(
+    "speculated": _case(
         """
 s = 0.0
 for i in range(x.shape[0]):
-    s += inverse(x[i] * q) * y[i]
+    s += guarded(x[i], i - q) * y[i]
 return s
 """,
-        q=(0, 1),
-        before='@njit(error_model="numpy")\ndef inverse(d):\n    return 1.0 / d if d != 0.0 else 0.0\n\n',
+        q=(2, 9),
+        before="""@njit(error_model="numpy")
+def guarded(x, d):
+    w = 1.0 / d
+    return x * w if d != 0.0 else 0.0
+
+""",
     ),
     "recursive": _case(
         "return descend(x, q, a * y[0])",

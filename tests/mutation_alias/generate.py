@@ -42,7 +42,8 @@ class Row:
         lines = ["s = 0.0", "n = idx.size", "c = z", *_lines(how.before)]
         lines += _placed(CONTROL[self.control], body)
         for name, factor in (("a", "b[j]"), ("x", "x[j]"), ("y", "w"), ("z", "z[j]")):
-            lines += [f"for j in range({'n' if name == 'a' else name + '.size'}):", f"    s += {name}[j] * {factor} * (j + 1.0)"]
+            count = "n" if name == "a" else f"{name}.size"
+            lines += [f"for j in range({count}):", f"    s += {name}[j] * {factor} * (j + 1.0)"]
         lines += ["return s"]
         text = _HEAD
         if self.control in HELPER:

@@ -18,7 +18,7 @@ MODES = ("forward", "reverse", "split")
 """`autodiff` both ways, and `vjp`; there are also "gradient" (`grad`, where Const arrays may be scratch) and "jvp"."""
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """irad refused a kernel; the cause is its error."""
 
 
@@ -56,15 +56,11 @@ class Case:
         for i in self.wrt:
             for array in arrays([mirror.args[i]]):
                 array[...] = rng.normal(size=array.shape)
-        return Mirror(
-            [
-                tuple(rebuilt(arg, lambda x: _random_like(x, rng))) if isinstance(arg, tuple) else _random_like(arg, rng)
-                if i in self.wrt
-                else _zero_like(arg)
-                for i, arg in enumerate(mirror.args)
-            ],
-            mirror.buffers,
-        )
+        args = [
+            rebuilt([arg], lambda x: _random_like(x, rng) if i in self.wrt else _zero_like(x))[0]  # noqa: B023
+            for i, arg in enumerate(mirror.args)
+        ]
+        return Mirror(args, mirror.buffers)
 
     # --- comparisons ---
 
@@ -159,7 +155,8 @@ def _forward(case: Case) -> float:
 
 def _reverse(case: Case) -> float:
     called, bars = mirrored(case.args), mirrored(case.cotangents.args)
-    words = [_reverse_word(x, bar, i in case.wrt) for i, (x, bar) in enumerate(zip(called.args, bars.args, strict=True))]
+    pairs = zip(called.args, bars.args, strict=True)
+    words = [_reverse_word(x, bar, i in case.wrt) for i, (x, bar) in enumerate(pairs)]
     seed = case.seed()
     result, scalars = irad.autodiff(irad.Reverse, case.kernel, *words, seed=seed)
     case.same_primal("reverse", result, called)

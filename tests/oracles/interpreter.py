@@ -158,7 +158,9 @@ def _lifted(args: Sequence[Any], make: Callable[[Any], Any]) -> Mirror:
     return Mirror(floats, mirror.buffers)
 
 
-def forward(kernel: Any, args: Sequence[Any], tangents: Mirror, kind: type = Dual) -> tuple[list[float], list[np.ndarray]]:
+def forward(
+    kernel: Any, args: Sequence[Any], tangents: Mirror, kind: type = Dual
+) -> tuple[list[float], list[np.ndarray]]:
     """The tangents of a result and, after the call, of the memory of the arguments.
 
     tangents: of the structure of `args`, a float for each float; its buffers are those of `mirrored(args)`.

@@ -41,7 +41,8 @@ class Mirror:
 
     def inner(self, other: Mirror) -> float:
         """The inner product over all memory, each element once."""
-        return float(sum(np.dot(a.astype(float), b.astype(float)) for a, b in zip(self.buffers, other.buffers, strict=True)))
+        pairs = zip(self.buffers, other.buffers, strict=True)
+        return float(sum(np.dot(a.astype(float), b.astype(float)) for a, b in pairs))
 
 
 def mirrored(args: Sequence[Any], dtype: Any = None, *, copied: bool = True) -> Mirror:
