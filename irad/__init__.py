@@ -18,6 +18,7 @@ from irad.api import (
     value_and_grad,
     vjp,
 )
+from irad.checking import WrongGradient, check_grads
 from irad.errors import (
     AmbiguousKind,
     BadArguments,
@@ -43,8 +44,10 @@ __all__ = [
     "MissingRule",
     "Reverse",
     "Unsupported",
+    "WrongGradient",
     "__version__",
     "autodiff",
+    "check_grads",
     "differentiable",
     "grad",
     "hessian",

@@ -59,11 +59,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Key:
-    """A derivative that one function of the module owes: which arguments are active, which have a shadow."""
+    """A derivative that one function of the module owes.
+
+    Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers.
+    """
 
     function: str
     active: tuple[int, ...]
     shadowed: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 @dataclass
@@ -138,7 +142,8 @@ class Derivation:
                 active.append(position)
             if what == "duplicated" and entry.is_float_array(leaf):
                 shadowed.append(position)
-        return Key(self.lowered.name, tuple(active), tuple(shadowed))
+        numbers = [position for position, (leaf, _) in enumerate(self.flat(), 2) if leaf.role == "data"]
+        return Key(self.lowered.name, tuple(active), tuple(shadowed), tuple(numbers))
 
     def flat(self) -> list[tuple[abi.Leaf, str]]:
         return [(leaf, what) for group, what in zip(self.leaves, self.request.activity, strict=True) for leaf in group]
@@ -167,7 +172,8 @@ class Derivation:
         single_return(function)
         graph = success(function)
         facts = flow(function, graph)
-        pointers = objects(function, self.apart(function, is_root), self.numbers(function) if is_root else ())
+        numbers = (function.arguments[i] for i in key.numbers)
+        pointers = objects(function, self.apart(function, is_root), numbers)
         held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
@@ -191,7 +197,7 @@ class Derivation:
             key, name, function, canon.flow, pointers, held, active, back, canon, stable, needed, planned, guarded, wanted
         )
         for call in active.calls:
-            result.callees[call] = _callee(call, canon, active)
+            result.callees[call] = _callee(call, canon, active, pointers)
         return result
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
@@ -205,11 +211,6 @@ class Derivation:
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
             if a.type == PTR and (i < 2 or role in promised)
         ]
-
-    def numbers(self, function: Function) -> list[Argument]:
-        """Pointers to the elements of arrays, among which there are no pointers."""
-        data = zip(function.arguments[2:], self.flat(), strict=True)
-        return [argument for argument, (leaf, _) in data if leaf.role == "data"]
 
     def float_arrays(self, function: Function) -> dict[Argument, Float]:
         found: dict[Argument, Float] = {}
@@ -364,11 +365,16 @@ def _with_shadows(stable: Memory, canon: Canonical) -> Memory:
     return replace(stable, overwritten={**stable.overwritten, **more})
 
 
-def _callee(call: Call, canon: Canonical, active: Activity) -> Key:
+def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects) -> Key:
+    def without_pointers(v: Value) -> bool:
+        where = pointers.pointed(v)
+        return v.type == PTR and bool(where) and not any(pointers.contents.get(o) for o in where)
+
     return Key(
         call.callee_name,
         tuple(i for i, v in enumerate(call.operands) if v in active.values),
         tuple(i for i, v in enumerate(call.operands) if v in canon.shadow),
+        tuple(i for i, v in enumerate(call.operands) if without_pointers(v)),
     )
 
 

@@ -7,6 +7,7 @@ arguments bit for bit against Numba's own compilation. Finds are shrunk and go i
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import sys
 import time
@@ -29,10 +30,8 @@ def _campaign(seed: int, seconds: float, patterns: int, checks: int, folder: Pat
     def tell(tally: Tally) -> None:
         queue.put((seed, tally))
 
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         Campaign(seed, time.monotonic() + seconds, patterns, folder, tell, checks).run()
-    except KeyboardInterrupt:
-        pass
 
 
 @click.command()
@@ -41,7 +40,9 @@ def _campaign(seed: int, seconds: float, patterns: int, checks: int, folder: Pat
 @click.option("--patterns", default=16, show_default=True, help="patterns of arguments for each kernel")
 @click.option("--seed", default=None, type=int, help="of the first job; from the clock when absent")
 @click.option("--shrink", default=60, show_default=True, help="checks spent on making a find smaller")
-@click.option("--finds", default=FOLDER, show_default=False, type=click.Path(path_type=Path), help="folder of the finds")
+@click.option(
+    "--finds", default=FOLDER, show_default=False, type=click.Path(path_type=Path), help="folder of the finds"
+)
 def main(minutes: float, jobs: int, patterns: int, seed: int | None, shrink: int, finds: Path) -> None:
     """Generate and check kernels for some minutes."""
     first = int(time.time()) % 1_000_000 * 10 if seed is None else seed
@@ -63,7 +64,9 @@ def _watch(running: list[Any], queue: Any, seconds: float) -> Tally:
     began = last = time.monotonic()
     console = Console(stderr=True)
     words = TextColumn("{task.fields[words]}")
-    with Progress(BarColumn(), TimeElapsedColumn(), words, console=console, disable=not console.is_terminal) as progress:
+    with Progress(
+        BarColumn(), TimeElapsedColumn(), words, console=console, disable=not console.is_terminal
+    ) as progress:
         task = progress.add_task("", total=seconds, words="")
         while any(p.is_alive() for p in running) or not queue.empty():
             try:

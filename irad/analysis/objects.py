@@ -158,6 +158,7 @@ class _Solver:
         for load, stores in self.fields.items():
             for store in stores:
                 self.shown[store].append(load)
+        self.numbers = {Object("argument", argument) for argument in numbers}
         # an integer may be the address of whatever an integer was made of
         self.exposed: set[Object] = set()
         self.made: list[Instruction] = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
@@ -179,7 +180,7 @@ class _Solver:
         again: list[Instruction] = []
         new = set(what)
         for o in where:
-            if not new <= self.contents[o]:
+            if o not in self.numbers and not new <= self.contents[o]:
                 self.contents[o] |= new
                 again += self.readers[o]
         return again

@@ -1,4 +1,4 @@
-"""The command `irad`: what the pipeline makes of a kernel, stage by stage."""
+"""The command `irad`: what the pipeline makes of a kernel, stage by stage, and whether it is right."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib.metadata import version as installed
 import click
 
 from irad.__about__ import __version__
+from irad.cli.check import check
 from irad.cli.dump import dump
 from irad.errors import IradError
 
@@ -51,7 +52,8 @@ def _print_versions(context: click.Context, _: click.Parameter, wanted: bool) ->
     help="Print the versions of irad, numba, llvmlite and LLVM.",
 )
 def main() -> None:
-    """Derivatives of Numba kernels: look at how they are made."""
+    """Derivatives of Numba kernels: look at how they are made, and check them."""
 
 
+main.add_command(check)
 main.add_command(dump)

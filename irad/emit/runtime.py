@@ -7,9 +7,10 @@ a list of all blocks of this derivative call. The outermost function releases th
 A block is an array of Numba's runtime (counted in its statistics, and fit to be returned): 64 bytes of our own, then the
 data. The last three words before the data are: next block, previous block, Numba's meminfo.
 
-The tape (`irad_tape`) is never returned and ends with the call as a whole: it comes from an arena of chunks, each at
-least twice the size of the one before where memory allows it, by moving a pointer. Fresh pages cost more than the arithmetic that fills them,
-so one chunk outlives the call, in a slot of the process (`irad_tape_cache`) that calls take it from and give it back to.
+The tape (`irad_tape`) is never returned and ends with the call as a whole: it comes from an arena of chunks by moving a
+pointer. Each is at least twice the size of the one before, where memory allows it. Fresh pages cost more than the
+arithmetic that fills them, so one chunk outlives the call, in a slot of the process (`irad_tape_cache`) that calls take
+it from and give it back to.
 
 The heap is five words: list of blocks, next free byte of the arena, its end, newest chunk, size of the newest chunk.
 A chunk begins with two words: the chunk before it, its size.

@@ -2,8 +2,8 @@
 
 A derivative function owns Numba dispatchers over generated source: `fast`, for arrays that share no memory, and
 `careful`, compiled only when Python calls with arrays that do; njit callers, which cannot compile anything any more,
-get `both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe, or source over simpler
-derivative functions.
+get `both`. Each is `def grad_f(x, w=2.0): return _call(x, w)` around one intrinsic made by a recipe, or source over
+simpler derivative functions.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]
     def namespace(variant: str) -> dict[str, Any]:
         return {"_call": intrinsic_of(recipe, variant)}
 
-    name = f"{recipe.verb}_{_word(kernel.name)}"
+    name = f"{recipe.verb}_{word(kernel.name)}"
     identity = (recipe.verb, recipe.wrt, recipe.strict, *_options(recipe))
     return Source(kernel, name, doc, signature, f"return _call({names})", namespace, identity, reduce)
 
@@ -278,7 +278,8 @@ def _fresh(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(fresh)
 
 
-def _word(name: str) -> str:
+def word(name: str) -> str:
+    """`name` where it can be an identifier; a lambda's cannot."""
     return name if name.isidentifier() else "kernel"
 
 

@@ -11,7 +11,7 @@ from irad.errors import BadArgumentType, BadArgumentValue
 from irad.frontend import cache, target
 from irad.frontend.adjoint import Adjoint
 from irad.frontend.arguments import Kernel
-from irad.frontend.callable import DerivativeFunction, Source, kernel_of, signature_of, source_of
+from irad.frontend.callable import DerivativeFunction, Source, kernel_of, signature_of, source_of, word
 from irad.frontend.composed import HELPERS, HVP, JACFWD, JACREV
 from irad.frontend.recipes import Gradient, Recipe, Tangent
 from irad.frontend.split import Augmented, Pullback, Release
@@ -211,9 +211,8 @@ def _several(
         made = {**HELPERS, "kernel": kernel.dispatcher, **{k: v.inner(variant) for k, v in inner.items()}}
         return {f"_irad_{name}": value for name, value in made.items()}
 
-    source = Source(
-        kernel, f"{verb}_{kernel.name}", doc, signature, body, namespace, (verb, wrt), lambda: _reduced(maker, f, at)
-    )
+    name, identity = f"{verb}_{word(kernel.name)}", (verb, wrt)
+    source = Source(kernel, name, doc, signature, body, namespace, identity, lambda: _reduced(maker, f, at))
     return DerivativeFunction(source, cached=cached)
 
 

@@ -101,3 +101,10 @@ def test_shared_memory_inside_a_second_derivative_is_refused() -> None:
 
     with pytest.raises(irad.BadArgumentValue, match="share memory"):
         irad.hvp(inner)(X, X, X)
+
+
+def test_jacobians_of_a_lambda() -> None:
+    x = np.array([0.5, 2.0])
+    right = np.diag(np.cos(x) * x[0]) + np.outer(np.sin(x), [1.0, 0.0])
+    for jacobian in (irad.jacfwd, irad.jacrev):
+        assert np.allclose(jacobian(lambda z: np.sin(z) * z[0])(x), right)

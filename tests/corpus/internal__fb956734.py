@@ -25,9 +25,7 @@ CASE = Case(
         Argument(name="a0", dtype="float64", active=True, dims=(), layout="A"),
         Argument(name="q", dtype="int64", active=False, dims=(), layout="A"),
     ),
-    patterns=(
-        Pattern(n=3, m=2, views=(View(buffer=0, offset=0, strides=(1,)), None, None), scalars=(0.5, 1), seed=8),
-    ),
+    patterns=(Pattern(n=3, m=2, views=(View(buffer=0, offset=0, strides=(1,)), None, None), scalars=(0.5, 1), seed=8),),
     aliased=True,
     level=1,
 )

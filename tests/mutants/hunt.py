@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import click
+
 SECONDS, STUCK = 120, 40
 """For a mutant; for one kernel of it, whose derivative may not end."""
 
@@ -34,7 +36,7 @@ def hunt(name: str, by: str) -> None:
     """Plant a bug in this process and look for it: the fixed suite, then the generator."""
     import faulthandler
 
-    from pytest import MonkeyPatch
+    import pytest
 
     from tests.mutants.planted import MUTANTS
     from tests.mutants.suite import SUITE
@@ -42,7 +44,7 @@ def hunt(name: str, by: str) -> None:
     from tools.fuzzing.oracle import check
     from tools.fuzzing.patterns import case
 
-    patch = MonkeyPatch()
+    patch = pytest.MonkeyPatch()
     if name != "none":
         MUTANTS[name](patch)
     suite = [(f"suite, {key}", lambda one=one: one) for key, one in SUITE.items()]
@@ -50,17 +52,17 @@ def hunt(name: str, by: str) -> None:
     trials = {"suite": suite, "generator": generated, "all": [*suite, *generated]}[by]
     for who, make in trials:
         faulthandler.dump_traceback_later(STUCK, exit=True)
-        print(f"trying {who}", flush=True)
+        click.echo(f"trying {who}")
         report = check(make())
         faulthandler.cancel_dump_traceback_later()
         if report.finds:
-            print(f"killed by {who}: {report.finds[0].splitlines()[0][:160]}", flush=True)
+            click.echo(f"killed by {who}: {report.finds[0].splitlines()[0][:160]}")
             return
 
 
 def main() -> None:
     if len(sys.argv) > 1:
-        hunt(sys.argv[1], (sys.argv + ["all"])[2])
+        hunt(sys.argv[1], [*sys.argv, "all"][2])
         return
     from tests.mutants.planted import MUTANTS
 
@@ -68,7 +70,7 @@ def main() -> None:
         for by in ("suite", "generator"):
             began = time.monotonic()
             found = killer(name, by) or "SURVIVED"
-            print(f"{name:36} {by:10} {time.monotonic() - began:4.0f} s  {found}", flush=True)
+            click.echo(f"{name:36} {by:10} {time.monotonic() - began:4.0f} s  {found}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tools.fuzzing.case import Argument, Case, Pattern, View
 
 X, Y = Argument("x", "float64", True, ("N",)), Argument("y", "float64", True, ("N",))
@@ -26,7 +28,7 @@ def _case(
     views = [APART, SHIFTED, REVERSED, SAME] if aliased else [APART]
     if layout == "C":
         views = [(View(0, 0, (1,)), View(1, 0, (1,)))]
-    arguments = tuple(Argument(v.name, v.dtype, v.active, v.dims, layout) for v in (X, Y)) + (A, Q)
+    arguments = (replace(X, layout=layout), replace(Y, layout=layout), A, Q)
     return Case(source, arguments, tuple(_pattern(*v, number, n) for v in views for number in q), aliased)
 
 
@@ -153,9 +155,8 @@ def descend(x, q, u):
         """
 s = 0.0
 for i in range(x.shape[0]):
-    if i > q:
-        for j in range(q - 3):
-            s = math.sin(s) + x[j % x.shape[0]]
+    for j in range(q):
+        s = math.sin(s) + x[j]
     for j in range(i, q):
         s = math.sin(s) * y[i] + x[j]
 return s

@@ -1,7 +1,8 @@
-"""Every planted bug is found within two minutes; the report (-rA) lists who found it."""
+"""Every planted bug is found within two minutes; it is said who found it."""
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from tests.mutants.hunt import killer
@@ -22,4 +23,4 @@ def test_a_planted_bug_is_found(name: str, capsys: pytest.CaptureFixture[str]) -
     found = killer(name)
     assert found, f"{name} survived: {MUTANTS[name].__doc__}"
     with capsys.disabled():
-        print(f"\n{name}: {found}", end=" ")
+        click.echo(f"\n{name}: {found}", nl=False)

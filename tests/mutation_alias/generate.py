@@ -39,7 +39,7 @@ class Row:
         how = ALIASING[self.aliasing]
         steps = [how.within, *(EFFECTS[name] for name in GROUPS[self.group]), how.after]
         body = "\n".join(_lines("\n".join(step for step in steps if step)))
-        lines = ["s = 0.0", "n = idx.size", "c = z", *_lines(how.before)]
+        lines = ["s = 0.0", "n = idx.size", "c = z", "p = (x, y, x)", *_lines(how.before)]
         lines += _placed(CONTROL[self.control], body)
         for name, factor in (("a", "b[j]"), ("x", "x[j]"), ("y", "w"), ("z", "z[j]")):
             count = "n" if name == "a" else f"{name}.size"
@@ -48,7 +48,7 @@ class Row:
         text = _HEAD
         if self.control in HELPER:
             inside = ["s = 0.0", *body.split("\n"), *HELPER[self.control].split("\n")]
-            text += _function("part(a, b, c, x, y, z, w, idx, i, n)", inside)
+            text += _function("part(a, b, c, p, x, y, z, w, idx, i, n)", inside)
         return text + _function("kernel(x, y, z, w, idx, m)", lines)
 
     def args(self) -> tuple[Any, ...]:

@@ -119,13 +119,13 @@ ALIASING = {
     "chosen, shared": Aliasing(_of(N + 1, lambda u: u[:-1], lambda u: u[1:]), within="a = x if y[i] > 0.5 else y"),
     "swapped every step": Aliasing(disjoint, after="a, b = b, a"),
     "three buffers in turn": Aliasing(disjoint, after="a, b, c = b, c, a"),
-    "renamed": Aliasing(disjoint, "a = x * w; b = y", after="a = a * 0.9 + b[0]"),
-    "scratch inside": Aliasing(disjoint, "a = np.zeros(x.size); b = y; a[:] = x"),
-    "scratch every step": Aliasing(disjoint, within="a = np.empty(x.size); a[:] = x * w"),
+    "renamed": Aliasing(disjoint, "a = x * w; b = y", after="a = a * w + b[0]"),
+    "scratch inside": Aliasing(disjoint, "a = np.zeros_like(x); b = y; a[:] = x"),
+    "scratch every step": Aliasing(disjoint, within="a = np.empty_like(x); a[:] = x * w"),
     "scratch kept": Aliasing(disjoint, within="a = b * w", after="b = a"),
     "scratch argument": Aliasing(disjoint, "a = z; b = y; a[:] = x * w", const=(2,)),
     "tuple of arrays": Aliasing(disjoint, "p = (x, y); a = p[0]; b = p[1]"),
-    "tuple, any of it": Aliasing(disjoint, "p = (x, y, x)", within="a = p[i % 2]; b = p[(i + 1) % 3]"),
+    "tuple, any of it": Aliasing(disjoint, "a = x; b = y", within="a = p[i % 2]; b = p[(i + 1) % 3]"),
 }
 
 # --- control: where the effects, {body}, are ------------------------------------------------------------------------
@@ -141,13 +141,13 @@ CONTROL = {
     "continue": "for i in range(n):\n    if b[i] < 0.5:\n        continue\n    {body}",
     "early return": "for i in range(n):\n    {body}\n    if s + b[i] > 1.4:\n        return s * a[0] + b[n - 1]",
     "zero trips": "for k in range(2):\n    for i in range(m * k):\n        {body}",
-    "helper": "for i in range(n):\n    s += part(a, b, c, x, y, z, w, idx, i, n)",
-    "recursion": "s += part(a, b, c, x, y, z, w, idx, n - n, n)",
+    "helper": "for i in range(n):\n    s += part(a, b, c, p, x, y, z, w, idx, i, n)",
+    "recursion": "s += part(a, b, c, p, x, y, z, w, idx, n - n, n)",
     "variable step": "i = 1\nwhile i < n:\n    {body}\n    i *= 2",
 }
 
 HELPER = {
     "helper": "return s",
-    "recursion": "if i + 1 >= n:\n    return s\nreturn s * w + part(a, b, c, x, y, z, w, idx, i + 1, n)",
+    "recursion": "if i + 1 >= n:\n    return s\nreturn s * w + part(a, b, c, p, x, y, z, w, idx, i + 1, n)",
 }
 """The end of the helper functions, whose body the effects are."""

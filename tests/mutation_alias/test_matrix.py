@@ -17,7 +17,7 @@ from tests.oracles import assert_derivatives_right
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "row" in metafunc.fixturenames:
         full = metafunc.config.getoption("--full", default=False)
-        metafunc.parametrize("row", everything() if full else covering(), ids=str)
+        metafunc.parametrize("row", list(everything() if full else covering()), ids=str)
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def overlapping(case: Case, pattern: Pattern) -> bool:
     for argument, view in zip(case.arguments, pattern.views, strict=True):
         if view is not None:
             low, high = extent(pattern.shape(argument), view)
-            if any(b == view.buffer and low <= h and l <= high for b, l, h in spans):
+            if any(b == view.buffer and low <= last and first <= high for b, first, last in spans):
                 return True
             spans.append((view.buffer, low, high))
     return False

@@ -50,7 +50,9 @@ def check(case: Case, modes: Sequence[str] = ("forward", "reverse", "split")) ->
         return report
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        report.finds.append(f"internal: {type(error).__name__}: {error} ({where.filename.split('/')[-1]}:{where.lineno})")
+        report.finds.append(
+            f"internal: {type(error).__name__}: {error} ({where.filename.split('/')[-1]}:{where.lineno})"
+        )
         return report
     for number, pattern in enumerate(case.patterns):
         try:
@@ -131,9 +133,7 @@ class Program:
     def random(self) -> Arrays:
         """A random derivative for every buffer of active arrays, zeros for the others."""
         keep = {
-            v.buffer
-            for a, v in zip(self.case.arguments, self.pattern.views, strict=True)
-            if v is not None and a.active
+            v.buffer for a, v in zip(self.case.arguments, self.pattern.views, strict=True) if v is not None and a.active
         }
         found: Arrays = []
         made = contents(self.case, self.pattern, self.rng, spread=1.0)
@@ -145,7 +145,9 @@ class Program:
         """Everything for one random direction and one random cotangent."""
         scalars = self.rng.uniform(-1, 1, sum(a.active and not a.dims for a in self.case.arguments))
         tangent, cotangent = self.random(), self.random()
-        seeds = [np.asarray(self.rng.uniform(-1, 1, r.shape), r.dtype) for r in self.float_results(self.expected.results)]
+        seeds = [
+            np.asarray(self.rng.uniform(-1, 1, r.shape), r.dtype) for r in self.float_results(self.expected.results)
+        ]
         pushed = self.push(tangent, list(scalars), cotangent, seeds)
         if pushed is None:
             return "turned away"
@@ -156,7 +158,9 @@ class Program:
     def float_results(self, results: Arrays) -> Arrays:
         return [r for r in results if r.dtype.kind == "f"]
 
-    def push(self, tangent: Arrays, scalars: list[float], cotangent: Arrays, seeds: Arrays) -> tuple[float, float] | None:
+    def push(
+        self, tangent: Arrays, scalars: list[float], cotangent: Arrays, seeds: Arrays
+    ) -> tuple[float, float] | None:
         """Forward mode: <cotangent, J tangent>, and the size of its terms."""
         memory, shadow = self.make(self.inputs), self.make(tangent)
         rest = iter(scalars)
@@ -169,7 +173,10 @@ class Program:
         if outcome.status not in GOOD:
             return 0.0, 0.0
         left = self.trimmed(shadow)
-        terms = [np.asarray(w, np.float64) * v for w, v in zip([*cotangent, *seeds], [*left, *self.float_results(dots)], strict=True)]
+        terms = [
+            np.asarray(w, np.float64) * v
+            for w, v in zip([*cotangent, *seeds], [*left, *self.float_results(dots)], strict=True)
+        ]
         value, scale = sum(float(t.sum()) for t in terms), sum(float(np.abs(t).sum()) for t in terms)
         if self.case.smooth:
             self.differences(value, scale, tangent, scalars, cotangent, seeds)
@@ -195,9 +202,7 @@ class Program:
         if abs(wide - narrow) < room / 10 and abs(wide - value) > room:
             raise Disagreement(f"forward {value!r}, differences {wide!r} and {narrow!r}")
 
-    def central(
-        self, step: float, tangent: Arrays, scalars: list[float], cotangent: Arrays, seeds: Arrays
-    ) -> Any:
+    def central(self, step: float, tangent: Arrays, scalars: list[float], cotangent: Arrays, seeds: Arrays) -> Any:
         totals: list[float] = []
         for h in (step, -step):
             moved = [x if x.dtype.kind == "i" else x + h * t for x, t in zip(self.inputs, tangent, strict=True)]
@@ -212,11 +217,21 @@ class Program:
                 return None
             if any(r.shape != w.shape for r, w in zip(results, [*cotangent, *seeds], strict=True)):
                 return None
-            totals.append(sum(float((np.asarray(w, np.float64) * r).sum()) for w, r in zip([*cotangent, *seeds], results, strict=True)))
+            totals.append(
+                sum(
+                    float((np.asarray(w, np.float64) * r).sum())
+                    for w, r in zip([*cotangent, *seeds], results, strict=True)
+                )
+            )
         return (totals[0] - totals[1]) / (2 * step)
 
     def pull(
-        self, pushed: tuple[float, float], tangent: Arrays, scalars: NDArray[np.generic], cotangent: Arrays, seeds: Arrays
+        self,
+        pushed: tuple[float, float],
+        tangent: Arrays,
+        scalars: NDArray[np.generic],
+        cotangent: Arrays,
+        seeds: Arrays,
     ) -> None:
         """Reverse and split mode against forward mode."""
         memory, shadow = self.make(self.inputs), self.make(cotangent)
@@ -239,7 +254,7 @@ class Program:
         if kept == [False]:
             raise Disagreement("split: arguments are not left as by Numba")
         if kept == [True]:
-            memory.buffers[:] = [b for b in self.memory.buffers]
+            memory.buffers[:] = self.memory.buffers
         self.same_primal("split", outcome, memory)
         if outcome.status in GOOD:
             self.guarded("split", other)
