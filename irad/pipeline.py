@@ -11,6 +11,7 @@ from typing import Any
 
 from irad import llvm
 from irad.analysis.activity import Activity, Wanted, activity
+from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
 from irad.analysis.kinds import Kinds, kinds
@@ -20,7 +21,6 @@ from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
-from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.emit import augment, entry, forward, reverse
 from irad.emit.body import Subject
 from irad.emit.module import assemble
@@ -179,7 +179,13 @@ class Derivation:
         active = activity(function, facts, pointers, held, wanted, self.defined)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
-        stable = memory(function, facts, pointers, split=self.mode == "split" or not is_root, freed=[*stack, *(Object("heap", call) for call in short.reused)])
+        stable = memory(
+            function,
+            facts,
+            pointers,
+            split=self.mode == "split" or not is_root,
+            freed=[*stack, *(Object("heap", call) for call in short.reused)],
+        )
         back = reversal(facts, active, pointers) if backward else Reversal({}, [])
         guarded = speculated(facts, active)
         canon = canonical(function, module, facts, pointers, active, back, short)
@@ -194,7 +200,20 @@ class Derivation:
         planned = plan(canon, stable, needed) if needed is not None else None
         name = f"irad.{_short(key.function)}.{len(self.functions)}"
         result = Analysed(
-            key, name, function, canon.flow, pointers, held, active, back, canon, stable, needed, planned, guarded, wanted
+            key,
+            name,
+            function,
+            canon.flow,
+            pointers,
+            held,
+            active,
+            back,
+            canon,
+            stable,
+            needed,
+            planned,
+            guarded,
+            wanted,
         )
         for call in active.calls:
             result.callees[call] = _callee(call, canon, active, pointers)
@@ -258,9 +277,7 @@ class Derivation:
             return ()
         root = self.functions[self.root]
         data = [i for i, (leaf, _) in enumerate(self.flat()) if leaf.role == "data"]
-        written = {
-            i for i in data if root.memory.writes.get(Object("argument", root.function.arguments[i + 2]))
-        }
+        written = {i for i in data if root.memory.writes.get(Object("argument", root.function.arguments[i + 2]))}
         return tuple((i, j) for i in data for j in data if i < j and (i in written or j in written))
 
     @cached_property

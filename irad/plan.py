@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from irad.analysis.canonical import Canonical
 from irad.analysis.flow import Flow, Loop
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
-from irad.analysis.canonical import Canonical
 from irad.cut import Network
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
@@ -168,7 +168,7 @@ class _Decider:
     # --- what can be done with a value ---
 
     def at_top(self, value: Value) -> bool:
-        """Values outside all loops: kept in the frame, which LLVM turns into registers where both halves are inlined."""
+        """Values outside all loops: kept in the frame, which becomes registers where both halves are inlined."""
         return isinstance(value, Argument) or self.flow.loop_of.get(self.block(value)) is None
 
     def block(self, value: Value) -> Block:

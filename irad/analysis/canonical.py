@@ -178,9 +178,7 @@ def _inductions(loop: Loop, flow: Flow) -> dict[Phi, Induction]:
     return found
 
 
-def _count(
-    loop: Loop, flow: Flow, inductions: dict[Phi, Induction], before: dict[Block, list[Block]]
-) -> Counted:
+def _count(loop: Loop, flow: Flow, inductions: dict[Phi, Induction], before: dict[Block, list[Block]]) -> Counted:
     counter = Phi(type=I64, name=f"count.{loop.header.name}", operands=[integer(0, I64)], blocks=[loop.preheader])
     loop.header.phis.append(counter)
     following = Binary(op="add", type=I64, name=f"count.next.{loop.header.name}", operands=[counter, integer(1, I64)])
@@ -215,7 +213,16 @@ _NEGATED = {
     "sge": "slt",
     "slt": "sge",
 }
-_SWAPPED = {"ugt": "ult", "ult": "ugt", "uge": "ule", "ule": "uge", "sgt": "slt", "slt": "sgt", "sge": "sle", "sle": "sge"}
+_SWAPPED = {
+    "ugt": "ult",
+    "ult": "ugt",
+    "uge": "ule",
+    "ule": "uge",
+    "sgt": "slt",
+    "slt": "sgt",
+    "sge": "sle",
+    "sle": "sge",
+}
 
 
 def _last_iteration(loop: Loop, flow: Flow, inductions: dict[Phi, Induction]) -> Value | None:
@@ -322,9 +329,7 @@ def _arrival(block: Block, ways: list[Block], flow: Flow, before: dict[Block, li
     return phi
 
 
-def _decided(
-    block: Block, ways: list[Block], flow: Flow, before: dict[Block, list[Block]]
-) -> tuple[Value, int] | None:
+def _decided(block: Block, ways: list[Block], flow: Flow, before: dict[Block, list[Block]]) -> tuple[Value, int] | None:
     """The condition that chose between two ways, and the way taken where it is true: it can be recomputed."""
     top = flow.idom[block]
     end = top.end
@@ -370,9 +375,7 @@ def _edges(block: Block, before: dict[Block, list[Block]]) -> list[Block]:
 class _Shadows:
     """Writes a shadow beside every pointer that may point to shadowed memory."""
 
-    def __init__(
-        self, function: Function, module: Module, flow: Flow, objects: Objects, activity: Activity
-    ) -> None:
+    def __init__(self, function: Function, module: Module, flow: Flow, objects: Objects, activity: Activity) -> None:
         self.function, self.module, self.flow = function, module, flow
         self.objects, self.activity = objects, activity
         self.of: dict[Value, Value] = {}

@@ -54,9 +54,7 @@ class Memory:
         return "\n".join(f"{lines.label(v)}: {self.because(v).told(lines)}" for v in loads)
 
 
-def memory(
-    function: Function, flow: Flow, objects: Objects, *, split: bool, freed: Iterable[Object] = ()
-) -> Memory:
+def memory(function: Function, flow: Flow, objects: Objects, *, split: bool, freed: Iterable[Object] = ()) -> Memory:
     """Which loads of `function` are overwritten; `freed` objects end before the reverse begins."""
     universe = objects.all | {o for i in function.instructions for v in i.operands for o in objects.pointed(v)}
     overlap = {o: objects.overlapping([o], universe) for o in universe}
@@ -124,5 +122,3 @@ def written(instruction: Instruction, objects: Objects) -> set[Object]:
             return {o for o in objects.reachable(instruction.operands) if o.kind != "address"}
         case _:
             return set()
-
-

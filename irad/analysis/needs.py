@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irad.analysis.activity import Activity
+from irad.analysis.canonical import Canonical
 from irad.analysis.kinds import Kinds
 from irad.analysis.objects import Objects, holds_pointers
-from irad.analysis.canonical import Canonical
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     Argument,
@@ -40,9 +40,7 @@ class Needs:
         return Reason("tells the way back, at", block.end) if reader is None else Reason("read for", reader)
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"%{v.name}: {self.because(v)}" for v in self.of if isinstance(v, (Argument, Instruction))
-        )
+        return "\n".join(f"%{v.name}: {self.because(v)}" for v in self.of if isinstance(v, (Argument, Instruction)))
 
     def describe(self, lines: Lines) -> str:
         """Like `str`, with lines of Python."""
@@ -71,7 +69,9 @@ def clears(store: Store, objects: Objects, kinds: Kinds, activity: Activity) -> 
     where = objects.pointed(store.pointer)
     if not where & activity.shadowed or holds_pointers(store.value.type):
         return False
-    return kinds.tangent_type(store.value) is not None or (isinstance(store.value.type, Int) and kinds.holds_float(where))
+    return kinds.tangent_type(store.value) is not None or (
+        isinstance(store.value.type, Int) and kinds.holds_float(where)
+    )
 
 
 def read_by(
@@ -93,27 +93,38 @@ def read_by(
         case Call() if instruction in activity.calls:
             yield canonical.frames[instruction]
         case Call() if instruction.callee_name in calls.COPIES | calls.FILLS:
-            to = instruction.operands[0]
-            if objects.pointed(to) & activity.shadowed and kinds.holds_float(objects.pointed(to)):
-                yield shadow_of(to, shadow)
-                yield instruction.operands[2]
-                source = instruction.operands[1]
-                if instruction.callee_name in calls.COPIES and objects.pointed(source) & activity.shadowed:
-                    yield shadow_of(source, shadow)
+            yield from _read_by_move(instruction, shadow, objects, kinds, activity)
+        case _ if instruction in activity.values:
+            yield from _read_by_value(instruction, activity)
+        case _:
+            pass
+
+
+def _read_by_move(
+    call: Call, shadow: dict[Value, Value], objects: Objects, kinds: Kinds, activity: Activity
+) -> Iterator[Value]:
+    """What the adjoint of a memcpy, memmove or memset reads."""
+    to, source, length = call.operands[:3]
+    if objects.pointed(to) & activity.shadowed and kinds.holds_float(objects.pointed(to)):
+        yield shadow_of(to, shadow)
+        yield length
+        if call.callee_name in calls.COPIES and objects.pointed(source) & activity.shadowed:
+            yield shadow_of(source, shadow)
+
+
+def _read_by_value(value: Instruction, activity: Activity) -> Iterator[Value]:
+    """What the adjoint of an active value reads."""
+    match value:
         case Phi():
             pass
         case Select(operands=[condition, *_]):
-            if instruction in activity.values:
-                yield condition
+            yield condition
         case ExtractElement() | InsertElement():
-            if instruction in activity.values:
-                yield instruction.operands[-1]
-        case _ if instruction in activity.values:
-            rule = scalar.rule_of(instruction)
-            if rule is not None:
-                yield from read_by_rule(instruction, rule, activity)
+            yield value.operands[-1]
         case _:
-            pass
+            rule = scalar.rule_of(value)
+            if rule is not None:
+                yield from read_by_rule(value, rule, activity)
 
 
 def read_by_rule(instruction: Instruction, rule: linear.Rule, activity: Activity) -> Iterator[Value]:

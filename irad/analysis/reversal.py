@@ -34,7 +34,9 @@ class Reversal:
         return [b for b in flow.order if b in self.back and b not in headers and len(self.back[b]) > 1]
 
     def __str__(self) -> str:
-        return "\n".join(f"{b.name}: back to {', '.join(p.name for p in ps) or 'the start'}" for b, ps in self.back.items())
+        return "\n".join(
+            f"{b.name}: back to {', '.join(p.name for p in ps) or 'the start'}" for b, ps in self.back.items()
+        )
 
 
 def has_work(instruction: Instruction, activity: Activity, objects: Objects) -> bool:

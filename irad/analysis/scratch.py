@@ -47,9 +47,7 @@ def scratch(function: Function, flow: Flow) -> Scratch:
     return Scratch(reused, frozenset(simple))
 
 
-def _confined(
-    call: Call, loop: Loop, flow: Flow, users: dict[Value, list[Instruction]]
-) -> list[Instruction] | None:
+def _confined(call: Call, loop: Loop, flow: Flow, users: dict[Value, list[Instruction]]) -> list[Instruction] | None:
     """The pointers into the allocation, itself first; None where one of them may outlive an iteration of `loop`."""
     pointers: list[Instruction] = [call]
     seen: set[Instruction] = {call}

@@ -39,7 +39,7 @@ def speculated(flow: Flow, activity: Activity) -> frozenset[Instruction]:
         found.add(value)
         return [v for v in value.operands if isinstance(v, Instruction) and v in activity.values]
 
-    fixpoint([v for v in candidates], lambda v: step(v) if scalar.rule_of(v) is not None else [])
+    fixpoint(candidates, lambda v: step(v) if scalar.rule_of(v) is not None else [])
     return frozenset(found)
 
 

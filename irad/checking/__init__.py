@@ -89,9 +89,7 @@ def check_grads(
     return report
 
 
-def _higher(
-    problem: Problem, report: Report, modes: Sequence[str], order: int, rtol: float | None, seed: int
-) -> None:
+def _higher(problem: Problem, report: Report, modes: Sequence[str], order: int, rtol: float | None, seed: int) -> None:
     if not problem.is_scalar:
         raise BadArgumentValue(f"order 2 is of kernels that return one float, which {problem.name} does not")
     gradient = api.grad(problem.f, problem.wrt)

@@ -229,7 +229,9 @@ class Problem:
             self._complex = False
             return None
         inside = [leaf for value in (result, *(at[i] for i in self.outputs)) for leaf in leaves(value)]
-        found = [np.ravel(np.imag(leaf)) for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)]
+        found = [
+            np.ravel(np.imag(leaf)) for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)
+        ]
         return cast(Floats, np.concatenate(found) / COMPLEX_STEP) if found else None
 
 
@@ -249,7 +251,5 @@ def _scale(x: Any) -> Floats:
 
 def _without_overlap(value: Any) -> Any:
     """Broadcast arrays made whole: a difference moves each of their elements."""
-    new = [
-        np.array(leaf) if is_array(leaf) and 0 in leaf.strides and leaf.size > 1 else leaf for leaf in leaves(value)
-    ]
+    new = [np.array(leaf) if is_array(leaf) and 0 in leaf.strides and leaf.size > 1 else leaf for leaf in leaves(value)]
     return rebuilt(value, iter(new))

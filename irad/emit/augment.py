@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from irad.analysis.flow import Loop
 from irad.analysis.canonical import FRAME
+from irad.analysis.flow import Loop
 from irad.emit import calls as call_rules
 from irad.emit.body import Body, Subject, make_function
 from irad.ir.build import Builder
@@ -288,4 +288,3 @@ def augmented(subject: Subject, name: str, children: dict[Call, Child]) -> Funct
     bytes. It returns a status.
     """
     return Augmented(subject, name, children).build()
-

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from irad.analysis.activity import Activity, Wanted
+from irad.analysis.canonical import Canonical
 from irad.analysis.kinds import Kinds
 from irad.analysis.memory import Memory
 from irad.analysis.objects import Objects
-from irad.analysis.canonical import Canonical
 from irad.emit.scopes import Scopes
 from irad.ir.build import Builder
 from irad.ir.model import (
@@ -89,7 +89,9 @@ class Body:
     in which operands come first; phis get their operands at the end.
     """
 
-    def __init__(self, subject: Subject, name: str, extra: list[Argument], result: Type, flags: tuple[str, ...]) -> None:
+    def __init__(
+        self, subject: Subject, name: str, extra: list[Argument], result: Type, flags: tuple[str, ...]
+    ) -> None:
         self.subject = subject
         source = subject.function
         self.arguments = [Argument(a.type, a.name) for a in source.arguments]
@@ -310,7 +312,8 @@ class Body:
         self.out.ret(integer(0, I32) if plain or value is None else self.value(value))
 
 
-def make_function(name: str, arguments: list[Argument], result: Type, linkage: tuple[str, ...] = ("internal",)) -> Function:
+def make_function(
+    name: str, arguments: list[Argument], result: Type, linkage: tuple[str, ...] = ("internal",)
+) -> Function:
     """A function without blocks yet."""
     return Function(name, FunctionType(result, tuple(a.type for a in arguments)), arguments, linkage=linkage)
-

@@ -84,7 +84,9 @@ def element(leaf: Leaf) -> Float:
 class Entry:
     """What the entries of all modes share."""
 
-    def __init__(self, name: str, interface: Interface, subject: Subject, extra: list[Argument], concrete: bool) -> None:
+    def __init__(
+        self, name: str, interface: Interface, subject: Subject, extra: list[Argument], concrete: bool
+    ) -> None:
         self.interface, self.subject, self.concrete = interface, subject, concrete
         primal = [Argument(a.type, a.name) for a in subject.function.arguments]
         self.retptr: Value = primal[0]
@@ -266,7 +268,7 @@ def forward(
         entry.fill_zero(retdot, integer(size_of(interface.result_type), I64))
     pointers = [d for d in dots if d.type == PTR]
     shadows = entry.shadows(pointers, retdot, failed)
-    floats = {leaf: d for leaf, d in _float_leaves(interface, dots)}
+    floats = dict(_float_leaves(interface, dots))
     values = [floats[subject.function.arguments.index(a) - 2] for a in subject.active_arguments]
     status = out.call(tangent, I32, [entry.retptr, entry.excinfo, *entry.flat, *shadows, *values])
     entry.end(status, failed)
@@ -544,4 +546,3 @@ def split_release(name: str, *, concrete: bool) -> tuple[Function, Value]:
         out.call(RELEASE, VOID, [heap])
     out.ret()
     return function, heap
-

@@ -17,7 +17,9 @@ class Tangent(Body):
     """
 
     def __init__(self, subject: Subject, name: str, names: dict[Call, str], flags: tuple[str, ...]) -> None:
-        tangents = [Argument(subject.kinds.tangent_type(a) or a.type, f"{a.name}.dot") for a in subject.active_arguments]
+        tangents = [
+            Argument(subject.kinds.tangent_type(a) or a.type, f"{a.name}.dot") for a in subject.active_arguments
+        ]
         super().__init__(subject, name, tangents, I32, flags)
         self.names = names
         self.dots: dict[Value, Value] = dict(zip(subject.active_arguments, tangents, strict=True))
@@ -105,5 +107,3 @@ def tangent(subject: Subject, name: str, names: dict[Call, str], flags: tuple[st
     `subject.active_arguments`. It returns a status.
     """
     return Tangent(subject, name, names, flags).build()
-
-

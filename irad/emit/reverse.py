@@ -1,4 +1,4 @@
-"""The reverse function: blocks in opposite order, adjoints of values in registers, adjoints of memory in the shadows."""
+"""The reverse function: blocks in opposite order, adjoints of values in registers, those of memory in the shadows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ class Reverse:
         active = self.subject.active_arguments
         layout = call_rules.bars_type([self.tangent_type(a) for a in active])
         for i, argument in enumerate(active):
-            self.out.store(self.take(argument) or zero(layout.fields[i]), self.out.offset(self.bars, field_offset(layout, i)))
+            self.out.store(
+                self.take(argument) or zero(layout.fields[i]), self.out.offset(self.bars, field_offset(layout, i))
+            )
         self.out.ret()
 
     # --- blocks ---
@@ -136,21 +138,27 @@ class Reverse:
         edges = [Block(f"{self.out.block.name}.to.{way.name}") for way in ways]
         loop = self.headers.get(block)
         if loop is not None:
-            count = self.out.load(I64, self.counters[loop])
-            self.out.branch_if(self.out.compare("eq", count, integer(0, I64)), edges[0], edges[1])
-        elif len(ways) == 2:
+            self.loop_back(block, loop, edges, bars)
+            return
+        if len(ways) == 2:
             arrival = self.look(self.canonical.arrival[block])
             self.out.branch_if(self.out.compare("eq", arrival, zero(arrival.type)), edges[0], edges[1])
         else:
             self.out.switch(self.look(self.canonical.arrival[block]), edges[0], list(enumerate(edges))[1:])
         for way, edge in zip(ways, edges, strict=True):
             self.enter(edge)
-            if loop is not None and way is loop.latch:
-                self.out.store(self.out.binary("sub", count, integer(1, I64)), self.counters[loop])  # pyright: ignore
-                self.hand_over(way, bars)
-                self.out.branch(self.start[way])
-            else:
-                self.edge(block, way, bars)
+            self.edge(block, way, bars)
+
+    def loop_back(self, header: Block, loop: Loop, edges: list[Block], bars: list[tuple[Phi, Value]]) -> None:
+        """From a header: to before the loop when this was its first iteration, else to the end of the one before."""
+        count = self.out.load(I64, self.counters[loop])
+        self.out.branch_if(self.out.compare("eq", count, integer(0, I64)), edges[0], edges[1])
+        self.enter(edges[0])
+        self.edge(header, loop.preheader, bars)
+        self.enter(edges[1])
+        self.out.store(self.out.binary("sub", count, integer(1, I64)), self.counters[loop])
+        self.hand_over(loop.latch, bars)
+        self.out.branch(self.start[loop.latch])
 
     def edge(self, block: Block, way: Block, bars: list[tuple[Phi, Value]]) -> None:
         """From the reverse of `block` to that of `way`: phis pass on their adjoints, loops are entered at their end."""
@@ -181,9 +189,13 @@ class Reverse:
                 for operand in instruction.operands:
                     users[operand].append(instruction)
         for value in self.subject.activity.values:
-            if not isinstance(value, Instruction) or isinstance(value, Phi):
-                elsewhere.add(value)
-            elif any(isinstance(u, Phi) or self.flow.block_of[u] is not self.flow.block_of[value] for u in users[value]):
+            if (
+                not isinstance(value, Instruction)
+                or isinstance(value, Phi)
+                or any(
+                    isinstance(u, Phi) or self.flow.block_of[u] is not self.flow.block_of[value] for u in users[value]
+                )
+            ):
                 elsewhere.add(value)
         return set(self.subject.activity.values) - elsewhere
 
@@ -357,8 +369,8 @@ class Reverse:
     def home(self, level: int, is_sure: Callable[[Loop | None], bool]) -> Home | None:
         """The outermost place for something that varies with the `level` outermost loops around here.
 
-        None is here itself. A loop has such a place when its reverse iterations all begin at its latch; what is computed
-        there must not depend on the path that the iteration took, which `is_sure` tells.
+        None is here itself. A loop has such a place when its reverse iterations all begin at its latch; what is
+        computed there must not depend on the path that the iteration took, which `is_sure` tells.
         """
         chain = self.flow.chain(self.here)
         for loop in [None, *chain[:-1]] if chain else []:

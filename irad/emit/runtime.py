@@ -1,11 +1,12 @@
 """What derivative code asks of the run time, made concrete: a heap that ends with the call.
 
-Until here, `irad_alloc` is one malloc-like function without a way to free; so a derivative that is differentiated again
-looks like any kernel. Before machine code is made, every function that allocates gets a parameter `heap`, the address of
-a list of all blocks of this derivative call. The outermost function releases the list at its end, whatever way it ends.
+Until here, `irad_alloc` is one malloc-like function without a way to free; so a derivative that is differentiated
+again looks like any kernel. Before machine code is made, every function that allocates gets a parameter `heap`, the
+address of a list of all blocks of this derivative call. The outermost function releases the list at its end, whatever
+way it ends.
 
-A block is an array of Numba's runtime (counted in its statistics, and fit to be returned): 64 bytes of our own, then the
-data. The last three words before the data are: next block, previous block, Numba's meminfo.
+A block is an array of Numba's runtime (counted in its statistics, and fit to be returned): 64 bytes of our own, then
+the data. The last three words before the data are: next block, previous block, Numba's meminfo.
 
 The tape (`irad_tape`) is never returned and ends with the call as a whole: it comes from an arena of chunks by moving a
 pointer. Each is at least twice the size of the one before, where memory allows it. Fresh pages cost more than the
@@ -104,7 +105,9 @@ def _needing(module: Module, outermost: set[str]) -> set[str]:
 # --- the run-time functions -----------------------------------------------------------------------------------------
 
 
-def _function(name: str, parameters: dict[str, Type], result: Type, *attributes: str) -> tuple[Function, list[Argument], Builder]:
+def _function(
+    name: str, parameters: dict[str, Type], result: Type, *attributes: str
+) -> tuple[Function, list[Argument], Builder]:
     arguments = [Argument(type, key) for key, type in parameters.items()]
     type = FunctionType(result, tuple(a.type for a in arguments))
     function = Function(name, type, arguments, linkage=("internal",), attributes=("nounwind", *attributes))
@@ -199,7 +202,9 @@ def _release_chunks(function: Function, out: Builder, heap: Value) -> None:
     small = out.compare("ule", out.load(I64, out.offset(newest, 8)), integer(LARGEST_KEPT, I64))
     large = _split(function, out, small, "keep")
     out.store(NULL, newest)
-    old = out.append(AtomicReadWrite(op="xchg", type=PTR, operands=[Global(CACHE), newest], ordering="acq_rel", align=8))
+    old = out.append(
+        AtomicReadWrite(op="xchg", type=PTR, operands=[Global(CACHE), newest], ordering="acq_rel", align=8)
+    )
     rest, kept = Block("rest"), out.block
     function.blocks.append(rest)
     out.call("free", VOID, [old])
@@ -295,7 +300,9 @@ def more() -> Function:
 def _drop(function: Function, out: Builder, data: Value) -> None:
     """Drop our reference to a block; Numba's runtime ends it when it was the last."""
     meta = out.load(PTR, out.offset(data, META))
-    before = out.append(AtomicReadWrite(op="sub", type=I64, operands=[meta, integer(1, I64)], ordering="acq_rel", align=8))
+    before = out.append(
+        AtomicReadWrite(op="sub", type=I64, operands=[meta, integer(1, I64)], ordering="acq_rel", align=8)
+    )
     more = _split(function, out, out.compare("eq", before, integer(1, I64)), "last")
     joint = Block(f"dropped.{len(function.blocks)}")
     function.blocks.append(joint)
@@ -309,8 +316,8 @@ def _drop(function: Function, out: Builder, data: Value) -> None:
 def adopt() -> Function:
     """`void adopt(ptr slot, i1 foreign)`: the array whose meminfo lies in `*slot` goes to the caller.
 
-    Of an array that came in as an argument (`foreign`) the meminfo is Numba's own; of ours it still is the data pointer,
-    and is replaced. Either way the caller gets a reference. Null (memory that nobody counts) stays.
+    Of an array that came in as an argument (`foreign`) the meminfo is Numba's own; of ours it still is the data
+    pointer, and is replaced. Either way the caller gets a reference. Null (memory that nobody counts) stays.
     """
     function, (slot, foreign), out = _function(ADOPT, {"slot": PTR, "foreign": Int(1)}, VOID, "noinline")
     value = out.load(PTR, slot)

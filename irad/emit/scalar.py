@@ -69,9 +69,7 @@ def tangent(value: Instruction, out: Tangent) -> Value | None:
             dot = out.dot(element)
             return insert(out.out, into, dot if dot is not None else zero(element.type), indices)
         case ExtractElement(operands=[vector, index]):
-            return out.out.append(
-                ExtractElement(type=value.type, operands=[out.dot_or_zero(vector), out.value(index)])
-            )
+            return out.out.append(ExtractElement(type=value.type, operands=[out.dot_or_zero(vector), out.value(index)]))
         case InsertElement(operands=[vector, element, index]):
             operands = [out.dot_or_zero(vector), out.dot_or_zero(element), out.value(index)]
             return out.out.append(InsertElement(type=value.type, operands=operands))

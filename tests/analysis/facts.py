@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from irad.analysis.activity import Activity, Wanted, activity
+from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import Success, success
 from irad.analysis.flow import Flow, Loop, flow
 from irad.analysis.kinds import Kinds, kinds
@@ -15,7 +16,6 @@ from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import Scratch, scratch
 from irad.analysis.speculation import speculated
-from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.ir.check import check
 from irad.ir.model import Argument, Block, Function, Instruction, Value
 from irad.ir.read import read

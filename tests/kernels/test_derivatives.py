@@ -43,7 +43,11 @@ class Problem:
         """The primal's result and one cotangent per differentiated argument."""
         outputs = self.module.OUTPUTS
         seeds = dict(zip(outputs, self.seeds, strict=True))
-        shadows = {i: np.array(seeds.get(i, np.zeros_like(a)), order="K") for i, a in enumerate(args) if isinstance(a, np.ndarray)}
+        shadows = {
+            i: np.array(seeds.get(i, np.zeros_like(a)), order="K")
+            for i, a in enumerate(args)
+            if isinstance(a, np.ndarray)
+        }
         annotated: list[Any] = []
         for i, a in enumerate(args):
             if i not in (*self.module.WRT, *outputs):
