@@ -41,9 +41,7 @@ def array(*numbers: float) -> np.ndarray:
 def _triangular(x: np.ndarray) -> np.ndarray:
     """x_j x_k with k < j is counted once for each i > j."""
     n = x.size
-    return np.array(
-        [sum((n - 1 - max(j, k)) * x[k] for k in range(n) if k != j) for j in range(n)]
-    )
+    return np.array([sum((n - 1 - max(j, k)) * x[k] for k in range(n) if k != j) for j in range(n)])
 
 
 def _wandering(a: np.ndarray, at: int, steps: int) -> np.ndarray:
@@ -96,28 +94,50 @@ CASES = [
     Case(k.guarded_roots, lambda: (array(4.0, 0.0, 0.25),), (0,), (array(0.5, 0.0, 2.0),)),
     Case(k.norm_squared, lambda: (np.zeros(3),), (0,), (np.zeros(3),)),
     Case(k.capped_inverse, lambda: (0.0,), (0,), (0.0,)),
-    Case(k.ratios, lambda: (array(1.0, 2.0, 3.0), array(2.0, 0.0, 4.0)), (0, 1),
-         (array(0.5, 0.0, 0.25), array(-0.25, 0.0, -3.0 / 16.0))),
+    Case(
+        k.ratios,
+        lambda: (array(1.0, 2.0, 3.0), array(2.0, 0.0, 4.0)),
+        (0, 1),
+        (array(0.5, 0.0, 0.25), array(-0.25, 0.0, -3.0 / 16.0)),
+    ),
     Case(k.clipped_angles, lambda: (array(10.0, 0.6, -3.0),), (0,), (array(0.0, -1.25, 0.0),)),
     Case(k.wrapped, lambda: (3.3,), (0,), (0.6 + 2.0 * math.pi * math.sin(1.2 * math.pi),), tolerance=1e-9),
-    Case(k.squared_in_place, lambda: (IN_PLACE.copy(), 3), (0,), (8.0 * IN_PLACE**7 * IN_PLACE_BAR,),
-         (0, IN_PLACE_BAR)),
+    Case(
+        k.squared_in_place, lambda: (IN_PLACE.copy(), 3), (0,), (8.0 * IN_PLACE**7 * IN_PLACE_BAR,), (0, IN_PLACE_BAR)
+    ),
     Case(k.same_array_twice, lambda: (array(1.0, -2.0, 0.5),), (0,), (array(4.0, -8.0, 2.0),)),
-    Case(k.gather_and_scatter, lambda: (array(0.1, 0.2, 0.3), np.array([0, 0, 2, 1]), np.array([1, 1, 0, 0]),
-                                        array(10.0, 100.0)), (0,), (array(202.0, 41.0, 1.0),)),
-    Case(k.second_difference, lambda: (np.linspace(0.0, 1.0, 8) ** 2, np.zeros(8)), (0,),
-         (STENCIL.T @ np.arange(1.0, 9.0),), (1, np.arange(1.0, 9.0))),
+    Case(
+        k.gather_and_scatter,
+        lambda: (array(0.1, 0.2, 0.3), np.array([0, 0, 2, 1]), np.array([1, 1, 0, 0]), array(10.0, 100.0)),
+        (0,),
+        (array(202.0, 41.0, 1.0),),
+    ),
+    Case(
+        k.second_difference,
+        lambda: (np.linspace(0.0, 1.0, 8) ** 2, np.zeros(8)),
+        (0,),
+        (STENCIL.T @ np.arange(1.0, 9.0),),
+        (1, np.arange(1.0, 9.0)),
+    ),
     Case(k.residual, lambda: (np.zeros(4), np.ones(4)), (0,), (-2.0 * k.WEIGHTS,)),
     Case(k.product_of_some, lambda: (np.full(3, 2.0), 3), (0,), (np.full(3, 4.0),)),
     Case(k.best_coefficient, lambda: (_coefficients(), array(1.0, -2.0, 0.5)), (1,), (array(4.0, -9.0, 4.0),)),
     Case(k.rebound_in_branches, lambda: (array(-1.0, 2.0, 3.0),), (0,), (array(3.0, 4.0, 6.0),)),
     Case(k.triangular, lambda: (TRIANGLE.copy(),), (0,), (_triangular(TRIANGLE),)),
     Case(k.until_limit, lambda: (array(1.0, 2.0, 5.0, 3.0, 7.0), 12.0), (0,), (array(2.0, 2.0, 2.0, 1.0, 0.0),)),
-    Case(k.wandering_index, lambda: (np.linspace(0.1, 1.6, 11), 7, 9), (0,),
-         (_wandering(np.linspace(0.1, 1.6, 11), 7, 9),)),
+    Case(
+        k.wandering_index,
+        lambda: (np.linspace(0.1, 1.6, 11), 7, 9),
+        (0,),
+        (_wandering(np.linspace(0.1, 1.6, 11), 7, 9),),
+    ),
     Case(k.minima, lambda: (TABLE.copy(),), (0,), (_minima(TABLE),)),
-    Case(k.odd_strides, lambda: (np.arange(1.0, 11.0)[::-2], np.arange(6.0).reshape(2, 3).T), (0, 1),
-         (6.0 * BACKWARDS[::-1], 2.0 * (np.arange(3.0)[:, None] + 2.0 * np.arange(2.0)) * GRID)),
+    Case(
+        k.odd_strides,
+        lambda: (np.arange(1.0, 11.0)[::-2], np.arange(6.0).reshape(2, 3).T),
+        (0, 1),
+        (6.0 * BACKWARDS[::-1], 2.0 * (np.arange(3.0)[:, None] + 2.0 * np.arange(2.0)) * GRID),
+    ),
     Case(k.products, lambda: (FACTORS.copy(), FACTOR_WEIGHTS), (0,), (_products(FACTORS, FACTOR_WEIGHTS),)),
     Case(k.long_recurrence, lambda: (1.0, 0.3, 1_000_000), (0, 1), _recurrence(1.0, 0.3, 1_000_000), tolerance=1e-10),
     Case(k.horner, lambda: (3.0, np.empty(0)), (0, 1), (6.0, np.empty(0))),
@@ -173,8 +193,10 @@ def test_reverse(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_forward(case: Case) -> None:
     args = case.args()
-    dots = {i: like(args[i], direction(args[i], i)) if isinstance(args[i], np.ndarray) else direction(args[i], i)
-            for i in case.wrt}
+    dots = {
+        i: like(args[i], direction(args[i], i)) if isinstance(args[i], np.ndarray) else direction(args[i], i)
+        for i in case.wrt
+    }
     if case.seed and case.seed[0] not in dots:
         dots[case.seed[0]] = like(args[case.seed[0]])
     words = [irad.Duplicated(x, dots[i]) if i in dots else irad.Const(x) for i, x in enumerate(args)]
@@ -211,7 +233,9 @@ def test_vectorised_loops_and_their_remainders(size: int) -> None:
     bars = np.zeros((3, size))
     seed = out_bar.copy()
     irad.autodiff(
-        irad.Reverse, k.triple_product, irad.Duplicated(np.zeros(size), seed),
+        irad.Reverse,
+        k.triple_product,
+        irad.Duplicated(np.zeros(size), seed),
         *(irad.Duplicated(x, bar) for x, bar in zip((a.copy(), b.copy(), c.copy()), bars, strict=True)),
     )
     for bar, right in zip(bars, (b * c, a * c, a * b), strict=True):

@@ -141,9 +141,7 @@ class Chained(Scalar):
     __truediv__, __rtruediv__ = _binary(lambda a, b: a / b, lambda a, b, _: 1.0 / b, lambda a, b, y: -y / b)
     __mod__, __rmod__ = _binary(lambda a, b: a % b, lambda *_: 1.0, lambda a, b, _: -float(a // b))
     __pow__, __rpow__ = _binary(_power, _power_base, lambda a, b, y: y * math.log(a))
-    arctan2, _ = _binary(
-        math.atan2, lambda a, b, _: b / (a * a + b * b), lambda a, b, _: -a / (a * a + b * b)
-    )
+    arctan2, _ = _binary(math.atan2, lambda a, b, _: b / (a * a + b * b), lambda a, b, _: -a / (a * a + b * b))
     hypot, _ = _binary(math.hypot, lambda a, b, y: a / y, lambda a, b, y: b / y)
 
     def __floordiv__(self, other: Any) -> Any:

@@ -24,7 +24,7 @@ def halving(x, limit):
     """Its tape grows."""
     total = x[0] * x[1]
     while total > limit:
-        total = total * math.sin(x[2] * total)
+        total = total * (0.5 + 0.4 * math.sin(x[2] * total))
     return total
 
 
@@ -55,8 +55,8 @@ def picky(x, limit):
     t = x.copy()
     for i in range(1, t.size):
         t[i] *= t[i - 1]
-        if t[i] > limit:
-            raise ValueError("too large")
+        if t[i] < limit:
+            raise ValueError("too small")
     return t.sum()
 
 
