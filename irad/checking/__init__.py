@@ -195,7 +195,8 @@ class _Checker:
         got, size = self.problem.dot(self.bars, direction)
         wanted, error = float(np.dot(seed, slope.value)), float(np.dot(np.abs(seed), slope.error))
         scale = max(size, float(np.sum(np.abs(seed * slope.value))))
-        self.judge(worst, what, *(np.array([v]) for v in (got, wanted, error)), length, np.array([scale]))
+        one, other, doubt = (np.array([value]) for value in (got, wanted, error))
+        self.judge(worst, what, one, other, doubt, length, np.array([scale]))
 
     def judge(
         self,

@@ -34,7 +34,7 @@ def is_float(leaf: Any) -> bool:
 
 def is_array(leaf: Any) -> bool:
     """Whether it is an array of floats that irad differentiates."""
-    return isinstance(leaf, np.ndarray) and cast(Floats, leaf).dtype in (np.float32, np.float64)
+    return isinstance(leaf, np.ndarray) and str(cast(Floats, leaf).dtype) in ("float32", "float64")
 
 
 def floats(value: Any) -> Floats:
@@ -51,7 +51,7 @@ def is_single(values: Iterable[Any]) -> bool:
 def copies(values: Iterable[Any]) -> list[Any]:
     """Copies that the caller may write, with the shapes, strides and overlaps of the originals."""
     values = list(values)
-    arrays = [leaf for value in values for leaf in leaves(value) if isinstance(leaf, np.ndarray)]
+    arrays: list[Any] = [leaf for value in values for leaf in leaves(value) if isinstance(leaf, np.ndarray)]
     new = iter(_twins(arrays))
     return [rebuilt(v, (next(new) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves(v))) for v in values]
 

@@ -193,11 +193,9 @@ class Shadows:
     def fill(self, positions: Sequence[int], *, mirror: bool) -> None:
         """Allocate, zeroed; with `mirror`, overlapping as the arrays themselves do."""
         inside = self.frame.arrays(positions)
-        if mirror:
-            values = shadows.mirrored(self.code, inside)
-        else:
-            values = [shadows.separate(self.code, view) for view in inside]
-        for view, value in zip(inside, values, strict=True):
+        separate = (shadows.separate(self.code, view) for view in inside)
+        # one after the other: when one cannot be allocated, those before it must be where `release` finds them
+        for view, value in zip(inside, shadows.mirrored(self.code, inside) if mirror else separate, strict=True):
             self.code.builder.store(value, self._slots[view.name][1])
 
     def views(self, positions: Iterable[int]) -> list[View]:

@@ -6,7 +6,7 @@ overloads for the same would cost more time than the derivative of a small kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,7 +16,7 @@ from irad.frontend.target import need
 
 _types: Any = need("numba.core.types", "Array", "Float", "BaseTuple")
 _cgutils: Any = need(
-    "numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "memset", "raw_memcpy", "alloca_once"
+    "numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "is_null", "memset", "raw_memcpy", "alloca_once"
 )
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 _intrinsic: Any = need("numba.extending", "intrinsic").intrinsic
@@ -162,8 +162,8 @@ def separate(code: Code, view: View) -> Any:
     return _like(code, view, meminfo, code.builder.gep(base, [where.offset]))
 
 
-def mirrored(code: Code, views: Sequence[View]) -> list[Any]:
-    """Zeroed arrays of the same shapes and strides which overlap as `views` do.
+def mirrored(code: Code, views: Sequence[View]) -> Iterator[Any]:
+    """Zeroed arrays of the same shapes and strides which overlap as `views` do; each is to be held before the next.
 
     Arrays that share memory, directly or through others, get shadows in one buffer with the same byte distances.
     """
@@ -171,7 +171,6 @@ def mirrored(code: Code, views: Sequence[View]) -> list[Any]:
     wheres = [extent(code, view) for view in views]
     lows, highs = _clusters(code, wheres)
     slots = [_cgutils.alloca_once(b, _BYTE.as_pointer(), zfill=True) for _ in range(n)]
-    values: list[Any] = []
     for i, (view, where) in enumerate(zip(views, wheres, strict=True)):
         low, high = (b.load(_at(code, ends, code.word(i))) for ends in (lows, highs))
         for j in range(i):
@@ -190,8 +189,7 @@ def mirrored(code: Code, views: Sequence[View]) -> list[Any]:
                 code.context.nrt.incref(b, _types.MemInfoPointer(_types.voidptr), b.load(slots[i]))
         meminfo = b.load(slots[i])
         offset = b.add(b.add(b.sub(where.low, low), where.offset), slack)
-        values.append(_like(code, view, meminfo, b.gep(code.context.nrt.meminfo_data(b, meminfo), [offset])))
-    return values
+        yield _like(code, view, meminfo, b.gep(code.context.nrt.meminfo_data(b, meminfo), [offset]))
 
 
 def compact(code: Code, view: View) -> Any:
@@ -257,7 +255,10 @@ def _like(code: Code, view: View, meminfo: Any, data: Any, strides: Any = None, 
 
 
 def _buffer(code: Code, size: Any) -> tuple[Any, Any]:
-    meminfo = code.context.nrt.meminfo_alloc_aligned(code.builder, size=size, align=ALIGNMENT)
+    """New memory. Where there is none, a MemoryError leaves that drops what is held, which Numba's own would not."""
+    meminfo = code.context.nrt.meminfo_alloc_aligned_unchecked(code.builder, size=size, align=ALIGNMENT)
+    with _cgutils.if_unlikely(code.builder, _cgutils.is_null(code.builder, meminfo)):
+        code.raise_error(MemoryError, "Allocation failed (probably too large).")
     return meminfo, code.context.nrt.meminfo_data(code.builder, meminfo)
 
 
@@ -395,7 +396,7 @@ def shadows_like(typingctx: Any, arrays: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         code = Code(context, builder)
         views = [View(f"[{i}]", kind, builder.extract_value(args[0], i)) for i, kind in enumerate(arrays.types)]
-        return context.make_tuple(builder, result, mirrored(code, views))
+        return context.make_tuple(builder, result, list(mirrored(code, views)))
 
     return result(arrays), generate
 

@@ -93,11 +93,13 @@ class Augmented(Recipe):
             for kind, held in zip(frame.kinds, kept, strict=True):
                 code.context.nrt.incref(b, kind, held)
             code.context.nrt.incref(b, choice.first.result, value)
-        frame.release()
         address = b.ptrtoint(b.load(tape), code.word(0).type)
         flag = code.context.cast(b, b.load(careful), _types.boolean, _types.boolean)
         views = [view.value for view in made.views(choice.duplicated)]
+        code.on_failure.append(lambda: release_tape(code, choice, address, flag))
+        code.on_failure.append(lambda: code.context.nrt.decref(b, choice.first.result, value))
         returned = _copy_of(code, choice.first.result, value) if self.protect else value
+        frame.release()
         return returned, [address, flag, kept, views, value]
 
     def _copied(self, frame: Frame, copies: Shadows, mirror: bool) -> list[Any]:
@@ -119,6 +121,7 @@ def _copy_of(code: Code, kind: Any, value: Any) -> Any:
     def take(view: View) -> Any:
         made = shadows.separate(code, view)
         shadows.copy(code, view, View(view.name, view.kind, made))
+        code.on_failure.append(lambda: code.context.nrt.decref(code.builder, view.kind, made))
         return made
 
     return arguments.with_arrays(code, "", kind, value, take)

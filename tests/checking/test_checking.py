@@ -113,7 +113,7 @@ def accumulates() -> Callable[..., Any]:
         t = x.copy()
         for i in range(1, x.size):
             t[i] = t[i - 1] * t[i] + y
-            t[i - 1] = 0.5 * y
+            t[i - 1] = 0.5 * y * x[i - 1]
         return t.sum() + x.sum()
 
     return kernel

@@ -27,4 +27,4 @@ from tests.safety.processes import run_apart
     ids=lambda function: function.__name__,
 )
 def test_apart(function: Callable[[], None]) -> None:
-    print(run_apart(function, NUMBA_NRT_STATS="1"))
+    run_apart(function, NUMBA_NRT_STATS="1")
