@@ -25,7 +25,7 @@ class WrongGradient(IradError, AssertionError):
 
 @dataclass
 class Report:
-    """What `check_grads` found: a line for each check, of which `failures` are wrong; `warnings` say what was not judged."""
+    """What `check_grads` found: a line for each check; `failures` are wrong, `warnings` say what was not judged."""
 
     kernel: str
     lines: list[str] = field(default_factory=list[str])

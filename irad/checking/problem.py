@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class Problem:
 
     def reverse(self) -> tuple[list[Any], Floats]:
         """irad's adjoint of each argument for `seed`, and what the primal returned or wrote meanwhile."""
-        args, bars, rest = copies(self.args), self.nothing(), list(self.seed)
+        args, bars, rest = copies(self.args), self.nothing(), [float(value) for value in self.seed]
         seed = self._seed(rest)
         for i in self.outputs:
             for leaf in leaves(bars[i]):
@@ -229,10 +229,9 @@ class Problem:
             self._complex = False
             return None
         inside = [leaf for value in (result, *(at[i] for i in self.outputs)) for leaf in leaves(value)]
-        found = [
-            np.ravel(np.imag(leaf)) for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)
-        ]
-        return cast(Floats, np.concatenate(found) / COMPLEX_STEP) if found else None
+        changing: list[Any] = [leaf for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)]
+        found: list[Floats] = [np.imag(np.ravel(leaf)) for leaf in changing]
+        return np.concatenate(found) / COMPLEX_STEP if found else None
 
 
 def _is_differentiable(value: Any) -> bool:

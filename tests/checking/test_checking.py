@@ -157,7 +157,12 @@ def test_the_argument_and_the_entry_are_named(
 
 def test_a_changed_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = api.autodiff
-    monkeypatch.setattr(api, "autodiff", lambda *words, **more: (lambda r: (r[0] * 1.5, r[1]))(real(*words, **more)))
+
+    def wrong(*words: Any, **more: Any) -> Any:
+        out, found = real(*words, **more)
+        return 1.5 * out, found
+
+    monkeypatch.setattr(api, "autodiff", wrong)
     with pytest.raises(irad.WrongGradient, match="own results differ"):
         irad.check_grads(product, (X, 0.7, 6))
 

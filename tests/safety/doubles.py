@@ -30,7 +30,7 @@ def word(address: int) -> Any:
 
 
 class Doubles:
-    """calls: allocations so far. refuse: whether to refuse the call of this number, from 0 on. guard: pad every block."""
+    """calls: allocations so far. refuse: whether to refuse the call of this number, from 0. guard: pad every block."""
 
     def __init__(self, *, guard: bool = False) -> None:
         self.guard, self.calls = guard, 0

@@ -20,7 +20,6 @@ from tests.safety.processes import run_apart
         apart.tape_bytes,
         apart.too_many_steps,
         apart.exhausted,
-        apart.repeated,
         apart.growth,
         apart.interrupted,
     ],
