@@ -230,7 +230,7 @@ class Problem:
             return None
         inside = [leaf for value in (result, *(at[i] for i in self.outputs)) for leaf in leaves(value)]
         changing: list[Any] = [leaf for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)]
-        found: list[Floats] = [np.imag(np.ravel(leaf)) for leaf in changing]
+        found: list[Floats] = [np.asarray(leaf, np.complex128).imag.ravel() for leaf in changing]
         return np.concatenate(found) / COMPLEX_STEP if found else None
 
 
