@@ -93,8 +93,19 @@ def normalize(text: str, name: str) -> str:
             break
         module = parse(tagged)
         _standard(module)
-    _finish(module)
-    return rewrite.without_unused_environments(rewrite.lines_only(str(module)))
+    return _finished(module)
+
+
+def simplify(text: str) -> str:
+    """A normalised program of which something was decided, in normal form again.
+
+    Raises
+    ------
+    InvalidIR: LLVM cannot read `text`.
+    """
+    module = parse(text)
+    _standard(module)
+    return _finished(module)
 
 
 def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
@@ -131,8 +142,9 @@ def _standard(module: Any) -> None:
     _pipeline(module, 2, vectorize=False)
 
 
-def _finish(module: Any) -> None:
+def _finished(module: Any) -> str:
     _run(module, "global_dead_code_eliminate", "loop_simplify", "lcssa", "instruction_namer")
+    return rewrite.without_unused_environments(rewrite.lines_only(str(module)))
 
 
 def _internalize(module: Any, keep: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from irad import llvm
+from irad.analysis.accumulation import Accumulation
 from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
@@ -17,6 +18,7 @@ from irad.analysis.flow import Flow, flow
 from irad.analysis.kinds import Kinds, kinds
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
+from irad.analysis.nonnegative import decided
 from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
@@ -31,9 +33,9 @@ from irad.frontend import abi
 from irad.frontend.lower import Lowered, lower
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
-from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value
+from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value, integer
 from irad.ir.read import read
-from irad.ir.types import DOUBLE, PTR, SINGLE, Float
+from irad.ir.types import DOUBLE, I1, PTR, SINGLE, Float
 from irad.ir.write import write
 from irad.plan import Plan, plan
 
@@ -105,13 +107,32 @@ class Analysed:
         )
 
 
+def normalized(lowered: Lowered) -> str:
+    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be."""
+    text = llvm.normalize(lowered.text, lowered.name)
+    module = read(text)
+    groups = list(map(abi.leaves, lowered.signature.args))
+    shapes = {id(group[n]) for group in groups for leaf in group for n in leaf.shape}
+    lengths = {i for i, leaf in enumerate((leaf for group in groups for leaf in group), 2) if id(leaf) in shapes}
+    outcomes: dict[Value, bool] = {}
+    for function in module.functions.values():
+        known = (a for i, a in enumerate(function.arguments) if i in lengths and function.name == lowered.name)
+        outcomes |= decided(function, known)
+    if not outcomes:
+        return text
+    for function in module.functions.values():
+        for instruction in function.instructions:
+            instruction.operands = [integer(outcomes[v], I1) if v in outcomes else v for v in instruction.operands]
+    return llvm.simplify(write(module))
+
+
 class Derivation:
     """All stages for one request."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
-        self.text = llvm.normalize(self.lowered.text, self.lowered.name)
+        self.text = normalized(self.lowered)
         self.result_type = self.lowered.signature.return_type
         names = _parameter_names(self.lowered, len(request.argtypes))
         self.leaves = tuple(abi.leaves(t, n) for t, n in zip(self.lowered.signature.args, names, strict=True))
@@ -197,7 +218,8 @@ class Derivation:
             raise blame(error, function)
         stable = _with_shadows(stable, canon)
         needed = needs(canon, pointers, held, active) if backward else None
-        planned = plan(canon, stable, needed) if needed is not None else None
+        summed = Accumulation(canon.flow, pointers, held, active, canon.scratch)
+        planned = plan(canon, stable, needed, summed) if needed is not None else None
         name = f"irad.{_short(key.function)}.{len(self.functions)}"
         result = Analysed(
             key,

@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from irad.analysis.accumulation import Accumulation
 from irad.analysis.canonical import Canonical
 from irad.analysis.flow import Flow, Loop
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
+from irad.analysis.stripes import Stripes, stripes
 from irad.cut import Network
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
@@ -102,6 +104,7 @@ class Plan:
     reader: dict[Value, Reason] = field(default_factory=dict[Value, Reason])  # who reads it, where it is a need
     buffers: dict[Loop, list[Buffer]] = field(default_factory=dict[Loop, list[Buffer]])
     frame_size: int = 0
+    stripes: dict[Loop, Stripes] = field(default_factory=dict[Loop, Stripes])
 
     def __str__(self) -> str:
         lines = [f"frame of {self.frame_size} bytes"]
@@ -114,6 +117,7 @@ class Plan:
             for buffer in buffers:
                 kind = "growing" if buffer.growing else "sized on entry"
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
+        lines += [f"{loop} is reversed as {split}" for loop, split in self.stripes.items()]
         return "\n".join(lines)
 
     def describe(self, lines: Lines) -> str:
@@ -130,6 +134,8 @@ class Plan:
                 kind = "growing" if buffer.growing else "sized on entry"
                 loop = lines.loop(buffer.loop.latch, str(buffer.loop))
                 said.append(f"buffer of {loop}, {kind}, {len(buffer.members)} members")
+        for loop, split in self.stripes.items():
+            said.append(f"{lines.loop(loop.latch, str(loop))} is reversed as {split}")
         return "\n".join(said)
 
 
@@ -140,11 +146,11 @@ def _where(place: Place, lines: Lines | None = None) -> str:
     return f"the tape of {lines.loop(loop.latch, str(loop)) if lines else loop}"
 
 
-def plan(canonical: Canonical, memory: Memory, needs: Needs) -> Plan:
-    """Keep, recompute or save for everything in `needs`, and where what is saved lies."""
+def plan(canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accumulation) -> Plan:
+    """Keep, recompute or save for everything in `needs`, and where what is saved lies; which loops are split."""
     decider = _Decider(canonical, memory, needs)
     saved = decider.cut()
-    result = Plan()
+    result = Plan(stripes=stripes(canonical, accumulation))
     decider.settle(saved, result)
     _Layout(canonical, result).run([v for v, how in result.how.items() if how is How.SAVE])
     return result

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from irad.analysis.needs import clears
-from irad.emit.aggregate import add
 from irad.errors import AmbiguousKind
 from irad.ir.build import Builder
 from irad.ir.lines import blame
@@ -39,9 +38,7 @@ def load_tangent(load: Load, out: Tangent) -> None:
 
 
 def load_adjoint(load: Load, bar: Value, out: Reverse) -> None:
-    where = out.look_shadow(load.pointer)
-    before = out.mark_shadow(out.out.load(bar.type, where, load.align), load.pointer)
-    out.mark_shadow(out.out.store(add(out.out, before, bar), where, load.align), load.pointer)
+    out.add_to_shadow(load, bar)
 
 
 # --- store ----------------------------------------------------------------------------------------------------------
@@ -67,7 +64,8 @@ def store_adjoint(store: Store, out: Reverse) -> None:
     where = out.look_shadow(store.pointer)
     active = store.value in out.subject.activity
     bar = out.mark_shadow(out.out.load(type, where, store.align), store.pointer) if active else None
-    out.mark_shadow(out.out.store(zero(type), where, store.align), store.pointer)
+    if out.part is None or out.part.is_last:
+        out.mark_shadow(out.out.store(zero(type), where, store.align), store.pointer)
     if bar is not None:
         out.add(store.value, bar)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from irad.analysis.accumulation import Accumulation
 from irad.analysis.flow import Loop
 from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
@@ -13,6 +14,7 @@ from irad.emit import scalar as scalar_rules
 from irad.emit.aggregate import add
 from irad.emit.augment import Child, member_offsets, record_address, row_major
 from irad.emit.body import Subject, make_function
+from irad.emit.stripes import Part, Splitter
 from irad.ir.build import Builder
 from irad.ir.model import (
     Alloca,
@@ -58,7 +60,16 @@ class Reverse:
         self.levels: dict[Value, int] = {}
         self.near: dict[Value, Value | None] = {}
         self.slots: dict[Value, Value] = {}
+        self.slot_types: dict[Value, Type] = {}
         self.counters: dict[Loop, Value] = {}
+        self.is_loose = "reassoc" in flags  # whether adjoints may be summed in any order
+        self.accumulation = Accumulation(
+            self.flow, subject.objects, subject.kinds, subject.activity, self.canonical.scratch
+        )
+        self.stripes = self.plan.stripes if self.is_loose else {}
+        self.entrances = {loop: Block(f"stripes.{loop.header.name}") for loop in self.stripes}
+        self.part: Part | None = None
+        self.sums: dict[Loop, dict[tuple[Value, Type], Sum]] = defaultdict(dict)
         self.uses_copy_adjoint: set[Float] = set()
         self.headers = {loop.header: loop for loop in self.canonical.reversal.loops}
         self.local = self.local_values()
@@ -95,10 +106,17 @@ class Reverse:
     def block(self, block: Block) -> None:
         self.here = block
         self.enter(self.start[block])
+        self.go_back(block, self.body(block))
+        loop = self.headers.get(block)
+        if loop in self.stripes:
+            Splitter(loop, self.stripes[loop], self).emit(self.entrances[loop])
+
+    def body(self, block: Block) -> list[tuple[Phi, Value]]:
+        """The adjoints of the instructions of `block`; those of its phis are left to pass on."""
         for instruction in reversed(block.body):
             self.instruction(instruction)
         bars = [(phi, self.take(phi)) for phi in block.phis if phi in self.subject.activity]
-        self.go_back(block, [(phi, bar) for phi, bar in bars if bar is not None])
+        return [(phi, bar) for phi, bar in bars if bar is not None]
 
     def enter(self, block: Block) -> None:
         self.function.blocks.append(block)
@@ -154,20 +172,26 @@ class Reverse:
         count = self.out.load(I64, self.counters[loop])
         self.out.branch_if(self.out.compare("eq", count, integer(0, I64)), edges[0], edges[1])
         self.enter(edges[0])
-        self.edge(header, loop.preheader, bars)
+        self.leave_loop(loop, bars)
         self.enter(edges[1])
         self.out.store(self.out.binary("sub", count, integer(1, I64)), self.counters[loop])
         self.hand_over(loop.latch, bars)
         self.out.branch(self.start[loop.latch])
 
+    def leave_loop(self, loop: Loop, bars: list[tuple[Phi, Value]]) -> None:
+        """On from the reverse of the first iteration of `loop` to what was before it."""
+        self.end_sums(loop)
+        self.edge(loop.header, loop.preheader, bars)
+
     def edge(self, block: Block, way: Block, bars: list[tuple[Phi, Value]]) -> None:
         """From the reverse of `block` to that of `way`: phis pass on their adjoints, loops are entered at their end."""
         self.hand_over(way, bars)
-        around = self.flow.chain(block)
+        around, start = self.flow.chain(block), self.start[way]
         for loop in self.flow.chain(way):
             if loop not in around:
                 self.out.store(self.look(self.canonical.last(loop, block)), self.counters[loop])
-        self.out.branch(self.start[way])
+                start = self.entrances.get(loop, start)
+        self.out.branch(start)
 
     def hand_over(self, way: Block, bars: list[tuple[Phi, Value]]) -> None:
         for phi, bar in bars:
@@ -205,7 +229,7 @@ class Reverse:
 
     def give(self, value: Value, bar: Callable[[], Value]) -> None:
         """Like `add`, computing `bar` only where it is wanted."""
-        if value not in self.subject.activity:
+        if value not in self.subject.activity or (self.part and not self.part.sums(value, self.block_of(value))):
             return
         if value in self.local:
             before = self.near.get(value)
@@ -229,11 +253,66 @@ class Reverse:
         if value not in self.slots:
             type = self.tangent_type(value)
             self.slots[value] = slot = self.setup.alloca(type)
+            self.slot_types[slot] = type
             self.setup.store(zero(type), slot)
         return self.slots[value]
 
+    def has_slot(self, value: Value) -> bool:
+        """Whether the adjoint of `value` is kept from one block to another."""
+        return value in self.subject.activity and value not in self.local
+
+    def block_of(self, value: Value) -> Block | None:
+        return self.flow.block_of.get(value) if isinstance(value, Instruction) else None
+
     def stack_slot(self, type: Type) -> Value:
         return self.setup.alloca(type)
+
+    # --- sums over a loop ---
+
+    def add_to_shadow(self, load: Load, bar: Value) -> None:
+        """Add `bar` to the shadow of what `load` read: at once, or to a sum that joins it when a loop is over."""
+        if self.part and self.part.skips(load):
+            return
+        loop = self.summing_loop(load)
+        if loop is None:
+            self.add_to_memory(load, bar)
+            return
+        key = self.canonical.shadow.get(load.pointer, load.pointer), bar.type
+        if key not in self.sums[loop]:
+            slot = self.setup.alloca(bar.type)
+            self.setup.store(zero(bar.type), slot)
+            self.sums[loop][key] = Sum(load, slot)
+        slot = self.sums[loop][key].slot
+        self.out.store(add(self.out, self.out.load(bar.type, slot), bar), slot)
+
+    def add_to_memory(self, load: Load, bar: Value) -> None:
+        where = self.look_shadow(load.pointer)
+        before = self.mark_shadow(self.out.load(bar.type, where, load.align), load.pointer)
+        self.mark_shadow(self.out.store(add(self.out, before, bar), where, load.align), load.pointer)
+
+    def summing_loop(self, load: Load) -> Loop | None:
+        """The outermost loop around here all through which `load` reads one place whose shadow is only added to.
+
+        Where the load does not run in every iteration, its place need not be memory at all.
+        """
+        if not self.is_loose:
+            return None
+        pointer = self.canonical.shadow.get(load.pointer, load.pointer)
+        home = self.home(self.level(pointer), lambda loop: self.is_sure(pointer, loop))
+        if home is None:
+            return None
+        block = self.flow.block_of[load]
+        for loop in self.flow.chain(block)[home.depth :]:
+            if self.runs_always(block, loop) and self.accumulation.only_adds(loop, load.pointer):
+                return loop
+        return None
+
+    def end_sums(self, loop: Loop) -> None:
+        """The reverse of `loop` is over: what it summed goes to the shadows."""
+        for (_, type), sum in self.sums[loop].items():
+            total = self.out.load(type, sum.slot)
+            self.out.store(zero(type), sum.slot)
+            self.add_to_memory(sum.load, total)
 
     # --- primal values, as the plan provides them ---
 
@@ -417,6 +496,14 @@ class Reverse:
         return self.flow.dominates(block, self.flow.graph.exit if loop is None else loop.latch)
 
 
+@dataclass(frozen=True)
+class Sum:
+    """A stack slot for what a loop adds to the shadow of one place, which `load` reads."""
+
+    load: Load
+    slot: Value
+
+
 @dataclass(eq=False)
 class Home:
     """Code at the start of the reverse of a loop's latch (None: of the function), and the values it has computed."""
@@ -424,6 +511,10 @@ class Home:
     loop: Loop | None
     block: Block = field(default_factory=lambda: Block("home"))
     values: dict[Value | Place, Value] = field(default_factory=dict[Value | Place, Value])
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.loop is None else self.loop.depth
 
     def value(self, key: Value | Place, reverse: Reverse, find: Callable[[], Value]) -> Value:
         """What is known under `key`, computed here when it is not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from irad.analysis.accumulation import Accumulation
 from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import Success, success
@@ -155,7 +156,11 @@ class Facts:
 
     @cached_property
     def plan(self) -> Plan:
-        return plan(self.canonical, self.memory, self.needs)
+        return plan(self.canonical, self.memory, self.needs, self.accumulation)
+
+    @cached_property
+    def accumulation(self) -> Accumulation:
+        return Accumulation(self.flow, self.objects, self.kinds, self.activity, self.scratch)
 
 
 def names(values: Iterable[Value | Block]) -> set[str]:
