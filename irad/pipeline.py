@@ -31,7 +31,7 @@ from irad.frontend import abi
 from irad.frontend.lower import Lowered, lower
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
-from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value
+from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value
 from irad.ir.read import read
 from irad.ir.types import DOUBLE, PTR, SINGLE, Float
 from irad.ir.write import write
@@ -61,13 +61,15 @@ class Request:
 class Key:
     """A derivative that one function of the module owes.
 
-    Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers.
+    Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers, and
+    pointers that are handed on without being followed (`Objects`).
     """
 
     function: str
     active: tuple[int, ...]
     shadowed: tuple[int, ...]
     numbers: tuple[int, ...]
+    opaque: tuple[int, ...]
 
 
 @dataclass
@@ -142,8 +144,9 @@ class Derivation:
                 active.append(position)
             if what == "duplicated" and entry.is_float_array(leaf):
                 shadowed.append(position)
-        numbers = [position for position, (leaf, _) in enumerate(self.flat(), 2) if leaf.role == "data"]
-        return Key(self.lowered.name, tuple(active), tuple(shadowed), tuple(numbers))
+        roles = [(position, leaf.role) for position, (leaf, _) in enumerate(self.flat(), 2)]
+        numbers, opaque = (tuple(p for p, role in roles if role == wanted) for wanted in ("data", "opaque"))
+        return Key(self.lowered.name, tuple(active), tuple(shadowed), numbers, opaque)
 
     def flat(self) -> list[tuple[abi.Leaf, str]]:
         return [(leaf, what) for group, what in zip(self.leaves, self.request.activity, strict=True) for leaf in group]
@@ -172,8 +175,8 @@ class Derivation:
         single_return(function)
         graph = success(function)
         facts = flow(function, graph)
-        numbers = (function.arguments[i] for i in key.numbers)
-        pointers = objects(function, self.apart(function, is_root), numbers)
+        numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque)
         held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
@@ -224,11 +227,10 @@ class Derivation:
         if not is_root:
             return [a for a in function.arguments if any(w.startswith("noalias") for w in a.attributes)]
         roles = ["data", "data", *(leaf.role for leaf, _ in self.flat())]
-        promised = ("opaque",) if self.request.aliased else ("opaque", "data")
         return [
             a
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
-            if a.type == PTR and (i < 2 or role in promised)
+            if i < 2 or (role == "data" and not self.request.aliased)
         ]
 
     def float_arrays(self, function: Function) -> dict[Argument, Float]:
@@ -387,11 +389,15 @@ def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects) -
         where = pointers.pointed(v)
         return v.type == PTR and bool(where) and not any(pointers.contents.get(o) for o in where)
 
+    def opaque(v: Value) -> bool:
+        return pointers.is_opaque(v) or (isinstance(v, Constant) and v.literal == "null")
+
     return Key(
         call.callee_name,
         tuple(i for i, v in enumerate(call.operands) if v in active.values),
         tuple(i for i, v in enumerate(call.operands) if v in canon.shadow),
         tuple(i for i, v in enumerate(call.operands) if without_pointers(v)),
+        tuple(i for i, v in enumerate(call.operands) if opaque(v)),
     )
 
 

@@ -41,6 +41,7 @@ class Facts:
     shadowed: names of pointer arguments that come with a shadow; `outputs` (all of them by default) those whose
         memory is an output.
     apart: names of pointer arguments that overlap nothing; None for all of them.
+    numbers, opaque: names of those that point to no pointers, and of those that are never followed.
     floats: element types of the memory of pointer arguments, by name.
     """
 
@@ -54,6 +55,8 @@ class Facts:
         floats: dict[str, Float] | None = None,
         split: bool = False,
         result: bool = False,
+        numbers: Iterable[str] = (),
+        opaque: Iterable[str] = (),
     ) -> None:
         self.module = read(text if "\ndeclare" in text else text + DECLARE)
         self.function: Function = next(f for f in self.module.functions.values() if not f.is_declaration)
@@ -64,6 +67,7 @@ class Facts:
         self.seeds = {self.argument(n): t for n, t in (floats or dict.fromkeys(shadowed, DOUBLE)).items()}
         pointers = [a.name for a in self.function.arguments if str(a.type) == "ptr"]
         self.apart = [self.argument(n) for n in (pointers if apart is None else apart)]
+        self.numbers, self.opaque = list(map(self.argument, numbers)), list(map(self.argument, opaque))
         self.wanted = Wanted(
             frozenset(map(self.argument, active)),
             frozenset(map(self.argument, shadowed)),
@@ -103,7 +107,7 @@ class Facts:
 
     @cached_property
     def objects(self) -> Objects:
-        return objects(self.function, self.apart)
+        return objects(self.function, self.apart, self.numbers, self.opaque)
 
     @cached_property
     def kinds(self) -> Kinds:

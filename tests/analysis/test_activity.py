@@ -46,6 +46,20 @@ def test_values(code: str, active: str, shadowed: str, wanted: str) -> None:
     assert names(facts.activity.values) == set(wanted.split())
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "store double %a, ptr %y",
+        "%v = load double, ptr %y\nstore double %v, ptr %x",
+        "call void @llvm.memcpy.p0.p0.i64(ptr %x, ptr %y, i64 8, i1 false)",
+        "call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 8, i1 false)",
+    ],
+)
+def test_memory_of_unknown_origin_is_refused(code: str) -> None:
+    with pytest.raises(Unsupported, match="origin"):
+        _ = facts_of(code, "a", "x", opaque=["y"]).activity
+
+
 def test_workspaces_become_active() -> None:
     facts = facts_of("store double %a, ptr %y\n%v = load double, ptr %y\nstore double %v, ptr %x", "a", "x")
     assert set(map(str, facts.activity.memory)) == {"argument %x", "argument %y"}
