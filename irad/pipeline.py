@@ -14,7 +14,7 @@ from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
-from irad.analysis.kinds import Kinds, kinds
+from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
@@ -173,11 +173,13 @@ class Derivation:
         is_root = key == self.root
         backward = self.mode != "forward"
         single_return(function)
-        graph = success(function)
-        facts = flow(function, graph)
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         pointers = objects(function, self.apart(function, is_root), numbers, opaque)
-        held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
+        floats = self.float_arrays(function) if is_root else {}
+        held = kinds(function, pointers, floats)
+        if negations(function, held):
+            held = kinds(function, pointers, floats)
+        facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
         short = scratch(function, facts)

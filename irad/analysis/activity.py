@@ -169,7 +169,8 @@ class _Solver:
         memory = frozenset(self.varied_memory & self.useful_memory)
         found = self.differentiated_calls(values, memory)
         shadowed = self.shadowed(memory, found)
-        for instruction in self.code:
+        # calls first: what an unknown function does to memory is the cause of other complaints
+        for instruction in sorted(self.code, key=lambda i: not isinstance(i, Call)):
             self.refuse(instruction, values, shadowed)
         return Activity(values, memory, shadowed, found)
 
