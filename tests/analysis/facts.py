@@ -9,7 +9,7 @@ from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import Success, success
 from irad.analysis.flow import Flow, Loop, flow
-from irad.analysis.kinds import Kinds, kinds
+from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
@@ -111,12 +111,14 @@ class Facts:
 
     @cached_property
     def kinds(self) -> Kinds:
-        return kinds(self.function, self.objects, self.seeds)
+        found = kinds(self.function, self.objects, self.seeds)
+        return kinds(self.function, self.objects, self.seeds) if negations(self.function, found) else found
 
     @cached_property
     def activity(self) -> Activity:
         defined = [n for n, f in self.module.functions.items() if not f.is_declaration]
-        return activity(self.function, self.flow, self.objects, self.kinds, self.wanted, defined)
+        held = self.kinds  # may rewrite the function: before `flow` looks at it
+        return activity(self.function, self.flow, self.objects, held, self.wanted, defined)
 
     @cached_property
     def memory(self) -> Memory:
