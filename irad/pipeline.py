@@ -36,6 +36,7 @@ from irad.ir.read import read
 from irad.ir.types import DOUBLE, PTR, SINGLE, Float
 from irad.ir.write import write
 from irad.plan import Plan, plan
+from irad.promise import Tape, Taped, saved, taped
 
 ADJOINT_FLAGS = ("reassoc", "nsz", "contract")
 
@@ -263,6 +264,29 @@ class Derivation:
         said = "reverse mode alone has this stage" if found is None else found.describe(lines)
         return f"{lines.title(analysed.function)}\n{said}"
 
+    def tape(self) -> Tape:
+        """What is on the tapes of all functions."""
+        found: dict[tuple[str, str], Taped] = {}
+        for key, analysed in self.functions.items():
+            if analysed.plan is not None:
+                found |= taped(key.function, analysed.plan, self.lines[key])
+        return found
+
+    def promise(self) -> str:
+        """What this version, for arrays that do not overlap, saves over the one for any; empty where it is no other.
+
+        The other one is planned for that.
+        """
+        if self.mode == "forward" or not self.checks():
+            return ""
+        positions = sorted({i for pair in self.checks() for i in pair})
+        arrays = [self.flat()[i][0].path.removesuffix(".data") for i in positions]
+        try:
+            careful = Derivation(replace(self.request, aliased=True))
+        except IradError as error:
+            return f"without the promise that {' and '.join(arrays)} do not overlap: {error}"
+        return saved(arrays, self.tape(), careful.tape())
+
     # --- emission ---
 
     @property
@@ -484,7 +508,9 @@ def dump(kernel: Any, argtypes: tuple[Any, ...], stage: str, mode: str, activity
     if stage == "normalized":
         return derivation.text
     if stage in ("kinds", "activity", "memory", "needs", "plan"):
-        return "\n\n".join(derivation.facts(key, stage) for key in derivation.functions) + "\n"
+        said = [derivation.facts(key, stage) for key in derivation.functions]
+        promise = derivation.promise() if stage == "plan" else ""
+        return "\n\n".join([*said, promise] if promise else said) + "\n"
     if stage == "emitted":
         return derivative.emitted
     return derivative.concrete if stage == "optimized" else llvm.assembly(derivative.concrete)
