@@ -86,7 +86,7 @@ def test_the_plan_shows_what_the_promise_saves(tmp_path: Path):
     assert said[1].endswith("(line 7), 8 bytes:")
     assert "(promised.py:8): overwritten by line 8: y[i] = x[i] * x[i] + y[i] * 2.0" in said[2]
     assert plan("sums").endswith("x and y do not overlap saves nothing: the tape is the same without it\n")
-    assert "promise" not in plan("dot")  # nothing is written, so nothing is promised
+    assert "the promise" not in plan("dot")  # nothing is written, so nothing is promised
 
 
 def test_arguments_may_be_values_and_go_to_a_file(file: str, tmp_path: Path):
