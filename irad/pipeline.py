@@ -15,7 +15,7 @@ from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
-from irad.analysis.kinds import Kinds, kinds
+from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.nonnegative import decided
@@ -33,11 +33,12 @@ from irad.frontend import abi
 from irad.frontend.lower import Lowered, lower
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
-from irad.ir.model import Argument, Call, Function, Instruction, Load, Module, Value, integer
+from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
 from irad.ir.read import read
 from irad.ir.types import DOUBLE, I1, PTR, SINGLE, Float
 from irad.ir.write import write
 from irad.plan import Plan, plan
+from irad.promise import Tape, Taped, saved, taped
 
 ADJOINT_FLAGS = ("reassoc", "nsz", "contract")
 
@@ -63,13 +64,15 @@ class Request:
 class Key:
     """A derivative that one function of the module owes.
 
-    Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers.
+    Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers, and
+    pointers that are handed on without being followed (`Objects`).
     """
 
     function: str
     active: tuple[int, ...]
     shadowed: tuple[int, ...]
     numbers: tuple[int, ...]
+    opaque: tuple[int, ...]
 
 
 @dataclass
@@ -163,8 +166,9 @@ class Derivation:
                 active.append(position)
             if what == "duplicated" and entry.is_float_array(leaf):
                 shadowed.append(position)
-        numbers = [position for position, (leaf, _) in enumerate(self.flat(), 2) if leaf.role == "data"]
-        return Key(self.lowered.name, tuple(active), tuple(shadowed), tuple(numbers))
+        roles = [(position, leaf.role) for position, (leaf, _) in enumerate(self.flat(), 2)]
+        numbers, opaque = (tuple(p for p, role in roles if role == wanted) for wanted in ("data", "opaque"))
+        return Key(self.lowered.name, tuple(active), tuple(shadowed), numbers, opaque)
 
     def flat(self) -> list[tuple[abi.Leaf, str]]:
         return [(leaf, what) for group, what in zip(self.leaves, self.request.activity, strict=True) for leaf in group]
@@ -191,11 +195,13 @@ class Derivation:
         is_root = key == self.root
         backward = self.mode != "forward"
         single_return(function)
-        graph = success(function)
-        facts = flow(function, graph)
-        numbers = (function.arguments[i] for i in key.numbers)
-        pointers = objects(function, self.apart(function, is_root), numbers)
-        held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
+        numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque)
+        floats = self.float_arrays(function) if is_root else {}
+        held = kinds(function, pointers, floats)
+        if negations(function, held):
+            held = kinds(function, pointers, floats)
+        facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, self.defined)
         short = scratch(function, facts)
@@ -246,11 +252,10 @@ class Derivation:
         if not is_root:
             return [a for a in function.arguments if any(w.startswith("noalias") for w in a.attributes)]
         roles = ["data", "data", *(leaf.role for leaf, _ in self.flat())]
-        promised = ("opaque",) if self.request.aliased else ("opaque", "data")
         return [
             a
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
-            if a.type == PTR and (i < 2 or role in promised)
+            if i < 2 or (role == "data" and not self.request.aliased)
         ]
 
     def float_arrays(self, function: Function) -> dict[Argument, Float]:
@@ -280,6 +285,29 @@ class Derivation:
         found: Any = getattr(analysed, stage)
         said = "reverse mode alone has this stage" if found is None else found.describe(lines)
         return f"{lines.title(analysed.function)}\n{said}"
+
+    def tape(self) -> Tape:
+        """What is on the tapes of all functions."""
+        found: dict[tuple[str, str], Taped] = {}
+        for key, analysed in self.functions.items():
+            if analysed.plan is not None:
+                found |= taped(key.function, analysed.plan, self.lines[key])
+        return found
+
+    def promise(self) -> str:
+        """What this version, for arrays that do not overlap, saves over the one for any; empty where it is no other.
+
+        The other one is planned for that.
+        """
+        if self.mode == "forward" or not self.checks():
+            return ""
+        positions = sorted({i for pair in self.checks() for i in pair})
+        arrays = [self.flat()[i][0].path.removesuffix(".data") for i in positions]
+        try:
+            careful = Derivation(replace(self.request, aliased=True))
+        except IradError as error:
+            return f"without the promise that {' and '.join(arrays)} do not overlap: {error}"
+        return saved(arrays, self.tape(), careful.tape())
 
     # --- emission ---
 
@@ -409,11 +437,15 @@ def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects) -
         where = pointers.pointed(v)
         return v.type == PTR and bool(where) and not any(pointers.contents.get(o) for o in where)
 
+    def opaque(v: Value) -> bool:
+        return pointers.is_opaque(v) or (isinstance(v, Constant) and v.literal == "null")
+
     return Key(
         call.callee_name,
         tuple(i for i, v in enumerate(call.operands) if v in active.values),
         tuple(i for i, v in enumerate(call.operands) if v in canon.shadow),
         tuple(i for i, v in enumerate(call.operands) if without_pointers(v)),
+        tuple(i for i, v in enumerate(call.operands) if opaque(v)),
     )
 
 
@@ -498,7 +530,9 @@ def dump(kernel: Any, argtypes: tuple[Any, ...], stage: str, mode: str, activity
     if stage == "normalized":
         return derivation.text
     if stage in ("kinds", "activity", "memory", "needs", "plan"):
-        return "\n\n".join(derivation.facts(key, stage) for key in derivation.functions) + "\n"
+        said = [derivation.facts(key, stage) for key in derivation.functions]
+        promise = derivation.promise() if stage == "plan" else ""
+        return "\n\n".join([*said, promise] if promise else said) + "\n"
     if stage == "emitted":
         return derivative.emitted
     return derivative.concrete if stage == "optimized" else llvm.assembly(derivative.concrete)

@@ -169,7 +169,8 @@ class _Solver:
         memory = frozenset(self.varied_memory & self.useful_memory)
         found = self.differentiated_calls(values, memory)
         shadowed = self.shadowed(memory, found)
-        for instruction in self.code:
+        # calls first: what an unknown function does to memory is the cause of other complaints
+        for instruction in sorted(self.code, key=lambda i: not isinstance(i, Call)):
             self.refuse(instruction, values, shadowed)
         return Activity(values, memory, shadowed, found)
 
@@ -403,6 +404,12 @@ class _Solver:
 
     def refuse_call(self, call: Call, values: frozenset[Value], shadowed: frozenset[Object]) -> None:
         name = call.callee_name
+        if name in calls.COPIES:
+            to, source = call.operands[:2]
+            lost_source = _is_lost(source, self.objects) and self.objects.pointed(to) & self.useful_memory
+            lost_target = _is_lost(to, self.objects) and self.objects.pointed(source) & self.varied_memory
+            if lost_source or lost_target:
+                raise _lost(call)
         if name in calls.COPIES or name in calls.FILLS:
             return
         known = scalar.rule_name(name) is not None
@@ -430,8 +437,9 @@ def _has_integer(type: Type) -> bool:
 
 
 def _is_lost(pointer: Value, objects: Objects) -> bool:
-    """Whether a pointer comes from nowhere that we know: it was put into memory as something else than a pointer."""
-    return not isinstance(pointer, Constant) and not objects.pointed(pointer)
+    """Whether a pointer comes from nowhere that we know (it was put into memory as something else than a pointer), or
+    from where nobody reads."""
+    return not isinstance(pointer, Constant) and (not objects.pointed(pointer) or objects.is_opaque(pointer))
 
 
 def _lost(instruction: Instruction) -> IradError:

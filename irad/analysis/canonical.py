@@ -45,7 +45,7 @@ from irad.ir.model import (
     Value,
     integer,
 )
-from irad.ir.types import I8, I32, I64, PTR, VOID, Int, Ptr, size_of
+from irad.ir.types import I8, I32, I64, PTR, VOID, Int, Ptr, Type, size_of
 from irad.rules import calls
 
 SHADOW = "irad.shadow"  # allocates zeroed memory; the emitter expands it
@@ -430,9 +430,7 @@ class _Shadows:
             case Store(operands=[value, pointer]) if holds_pointers(value.type) and self.wants(pointer):
                 if has_float(value.type):
                     raise self.unsupported(instruction, "pointers and floats are stored together")
-                mirrored = self.shadow(value) if self.wants(value) else Constant(value.type, "zeroinitializer")
-                if isinstance(value.type, Ptr) and not self.wants(value):
-                    mirrored = Constant(PTR, "null")
+                mirrored = self.shadow(value) if self.wants(value) else _nowhere(value.type)
                 return [Store(operands=[mirrored, self.shadow(pointer)], metadata=dict(instruction.metadata))]
             case Call() if instruction.callee_name in calls.COPIES:
                 return self.copy(instruction)
@@ -490,6 +488,8 @@ class _Shadows:
         match value:
             case Constant(literal="null" | "undef" | "poison" | "zeroinitializer"):
                 return value
+            case _ if self.objects.is_opaque(value):
+                return _nowhere(value.type)
             case Global(name):
                 return self.global_shadow(name)
             case ConstantExpression(op="getelementptr"):
@@ -522,6 +522,11 @@ class _Shadows:
         error = Unsupported(why, hint="keep active and constant data in separate arrays")
         culprit = value if isinstance(value, Instruction) else self.current
         return blame(error, culprit) if culprit is not None else error
+
+
+def _nowhere(type: Type) -> Constant:
+    """The shadow of a pointer, or of a structure with pointers, that has none."""
+    return Constant(type, "null" if isinstance(type, Ptr) else "zeroinitializer")
 
 
 def shadowed_arguments(objects: Objects, shadowed: Iterable[Object], arguments: Iterable[Argument]) -> list[Argument]:

@@ -2,8 +2,8 @@
 
 LLVM copies a double with an i64 load and store when it likes. Such an integer *carries* a float: it has a derivative,
 of the float type of its width. An integer carries a float when it is loaded from memory that holds floats, or is the
-bits of a float, and only moves (phi, select, freeze, store). Arithmetic on a carrier gives a plain integer, from which
-a float must not be made again: activity refuses that.
+bits of a float, and only moves (phi, select, freeze, store) or has its sign bit flipped. Other arithmetic on a carrier
+gives a plain integer, from which a float must not be made again: activity refuses that.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from irad.ir.lines import Lines
 from irad.ir.model import (
     Argument,
     AtomicReadWrite,
+    Binary,
     Call,
     Cast,
     Constant,
@@ -100,6 +101,33 @@ def kinds(function: Function, objects: Objects, seeds: Mapping[Argument, Float])
     return _Solver(function, objects, seeds).solve()
 
 
+def negations(function: Function, kinds: Kinds) -> bool:
+    """Write sign flips of integers that carry floats as what they are; whether there were any (then `kinds` is old)."""
+    found: dict[Value, Value] = {}
+    for block in function.blocks:
+        body: list[Instruction] = []
+        for instruction in block.body:
+            if instruction in kinds.carriers and flips_sign(instruction):
+                pieces = _negation(instruction, kinds.carriers[instruction])
+                found[instruction] = pieces[-1]
+                body += pieces
+            else:
+                body.append(instruction)
+        block.body = body
+    if found:
+        for instruction in function.instructions:
+            instruction.operands = [found.get(v, v) for v in instruction.operands]
+    return bool(found)
+
+
+def _negation(flip: Instruction, type: Float) -> list[Instruction]:
+    told = {k: v for k, v in flip.metadata.items() if k == "!dbg"}
+    number = Cast(op="bitcast", type=type, name=f"{flip.name}.float", operands=[flip.operands[0]], metadata=told)
+    minus = Unary(op="fneg", type=type, name=f"{flip.name}.minus", operands=[number], metadata=dict(told))
+    bits = Cast(op="bitcast", type=flip.type, name=flip.name, operands=[minus], metadata=dict(told))
+    return [number, minus, bits]
+
+
 class _Solver:
     def __init__(self, function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> None:
         self.function, self.objects = function, objects
@@ -133,6 +161,8 @@ class _Solver:
                 return self.hold(self.objects.pointed(instruction.operands[0]), self.parts(instruction.operands[1]))
             case Cast(op="bitcast", operands=[source]) if isinstance(source.type, Float):
                 return self.carry(instruction, source.type)
+            case Binary(op="xor", operands=[source, _]) if source in self.carriers and flips_sign(instruction):
+                return self.carry(instruction, self.carriers[source])
             case Phi() | Select() | Unary(op="freeze") if isinstance(instruction.type, Int):
                 moved = instruction.operands[1:] if isinstance(instruction, Select) else instruction.operands
                 carried = [self.carriers[v] for v in moved if v in self.carriers]
@@ -200,6 +230,15 @@ def _moves(instruction: Instruction) -> bool:
         case Unary(op="freeze") | Cast(op="bitcast"):
             return True
         case _:
+            return flips_sign(instruction)
+
+
+def flips_sign(value: Value) -> bool:
+    """Whether `value` is an integer with its highest bit inverted: if it carries a float, the negation."""
+    match value:
+        case Binary(op="xor", type=Int(bits), operands=[_, Constant(literal=int(mask))]):
+            return bits in OF_WIDTH and mask & ((1 << bits) - 1) == 1 << (bits - 1)
+        case _:
             return False
 
 
@@ -211,7 +250,7 @@ def _copied(value: Value) -> bool:
         case Constant(literal=literal):
             return literal == 0 and not isinstance(literal, bool)
         case _:
-            return False
+            return flips_sign(value)
 
 
 def _offset(pointer: Value) -> int | None:

@@ -43,7 +43,7 @@ from irad.rules import calls
 class Object:
     """Memory by its origin; `source` is the argument, the allocating instruction, or the global's name."""
 
-    kind: str  # argument, heap, stack, global, external, address
+    kind: str  # argument, heap, stack, global, external, address, opaque
     source: Argument | Instruction | str
 
     def __str__(self) -> str:
@@ -58,12 +58,14 @@ class Object:
 
 EXTERNAL = Object("external", "")
 ADDRESS = Object("address", "")  # memory at an address that was computed or is a literal
+OPAQUE = Object("opaque", "")  # what is behind a pointer that is handed on and compared, but never followed
 
 
 @dataclass(frozen=True)
 class Objects:
     """`of[p]` are the objects that pointer (or aggregate of pointers) `p` may point to; `contents[o]` those that
-    pointers stored in `o` may point to. Arguments in `apart` overlap nothing else."""
+    pointers stored in `o` may point to. Arguments in `apart` overlap nothing else. `OPAQUE` stands alone or not at all:
+    beside other objects (in an array's structure) it would say nothing, for it is not followed."""
 
     of: dict[Value, frozenset[Object]]
     contents: dict[Object, frozenset[Object]]
@@ -73,6 +75,10 @@ class Objects:
         """The objects of a pointer; constants included."""
         known = self.of.get(pointer)
         return _constant_objects(pointer) if known is None else known
+
+    def is_opaque(self, pointer: Value) -> bool:
+        """Whether nothing lies behind `pointer` (or an aggregate) that code follows it to."""
+        return self.pointed(pointer) == frozenset({OPAQUE})
 
     def may_overlap(self, a: Object, b: Object) -> bool:
         """Whether two objects may share bytes."""
@@ -93,7 +99,7 @@ class Objects:
 
     def reachable(self, pointers: Iterable[Value]) -> set[Object]:
         """Objects that code given `pointers` can touch."""
-        start = {o for p in pointers for o in self.pointed(p)}
+        start = {o for p in pointers for o in self.pointed(p)} - {OPAQUE}
         return closure(start, lambda o: self.contents.get(o, frozenset()))
 
     @property
@@ -138,7 +144,7 @@ def _constant_objects(value: Value) -> frozenset[Object]:
 
 
 class _Solver:
-    def __init__(self, function: Function, numbers: frozenset[Argument]) -> None:
+    def __init__(self, function: Function, numbers: frozenset[Argument], opaque: frozenset[Argument]) -> None:
         self.of: dict[Value, set[Object]] = defaultdict(set)
         self.contents: dict[Object, set[Object]] = defaultdict(set)
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
@@ -148,7 +154,9 @@ class _Solver:
                 if isinstance(operand, (Argument, Instruction)):
                     self.users[operand].append(instruction)
         for argument in function.arguments:
-            if holds_pointers(argument.type):
+            if argument in opaque:
+                self.of[argument].add(OPAQUE)
+            elif holds_pointers(argument.type):
                 own = Object("argument", argument)
                 self.of[argument].add(own)
                 if argument not in numbers:
@@ -180,10 +188,14 @@ class _Solver:
         again: list[Instruction] = []
         new = set(what)
         for o in where:
-            if o not in self.numbers and not new <= self.contents[o]:
+            if not new <= self.contents[o]:
                 self.contents[o] |= new
                 again += self.readers[o]
         return again
+
+    def holds_numbers(self, o: Object) -> bool:
+        """Whether other functions put no pointers into `o`."""
+        return o in self.numbers or (isinstance(o.source, Call) and o.source.callee_name in calls.ARRAYS)
 
     def step(self, instruction: Instruction) -> list[Instruction]:
         match instruction:
@@ -238,21 +250,27 @@ class _Solver:
         reach = closure(given, lambda o: self.contents[o])
         for o in reach:
             self.readers[o].add(call)
-        again = self.put(reach, reach)
+        again = self.put((o for o in reach if not self.holds_numbers(o)), reach)
         if holds_pointers(call.type):
             again = [*again, *self.flow_into(call, reach | {EXTERNAL})]
         return again
 
 
-def objects(function: Function, apart: Iterable[Argument], numbers: Iterable[Argument] = ()) -> Objects:
+def objects(
+    function: Function,
+    apart: Iterable[Argument],
+    numbers: Iterable[Argument] = (),
+    opaque: Iterable[Argument] = (),
+) -> Objects:
     """Points-to sets of every pointer of `function`.
 
-    Arguments in `apart` are promised to overlap no other memory, those in `numbers` to point to no pointers.
+    Arguments in `apart` are promised to overlap no other memory, those in `numbers` to point to no pointers. Those in
+    `opaque` are never followed: an access by way of them is refused as one of unknown origin.
     """
-    solver = _Solver(function, frozenset(numbers))
+    solver = _Solver(function, frozenset(numbers), frozenset(opaque))
     fixpoint(function.instructions, solver.step)
     return Objects(
-        of={v: frozenset(s) for v, s in solver.of.items()},
-        contents={o: frozenset(s) for o, s in solver.contents.items()},
+        of={v: frozenset(s - {OPAQUE} or s) for v, s in solver.of.items()},
+        contents={o: frozenset(s - {OPAQUE}) for o, s in solver.contents.items()},
         apart=frozenset(apart),
     )

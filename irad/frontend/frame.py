@@ -57,8 +57,7 @@ def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False)
     """What `variant` calls: "fast", "careful", or "both", chosen when it runs.
 
     Arrays that share memory are one variable, so the careful version has shadows of all float arrays; unless they are
-    `given` by the caller. Inside a function that is itself differentiated only the fast version is used, and overlap is
-    refused at run time.
+    `given` by the caller.
 
     Raises
     ------
@@ -71,9 +70,8 @@ def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False)
     if variant == "careful":
         return Versions(None, compiled(careful, raw=nested))
     fast = compiled(query, raw=nested)
-    if variant == "fast" or nested or not _several_arrays(query.argtypes):
-        why = "inside a function that is itself differentiated this is not supported" if nested else "there is one only"
-        return Versions(fast, None, "" if variant == "fast" else why)
+    if variant == "fast" or not _several_arrays(query.argtypes):
+        return Versions(fast, None, "" if variant == "fast" else "there is one only")
     try:
         return Versions(fast, compiled(careful, raw=nested))
     except IradError as error:

@@ -396,7 +396,17 @@ def shadows_like(typingctx: Any, arrays: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         code = Code(context, builder)
         views = [View(f"[{i}]", kind, builder.extract_value(args[0], i)) for i, kind in enumerate(arrays.types)]
-        return context.make_tuple(builder, result, list(mirrored(code, views)))
+        slots = [_cgutils.alloca_once(builder, context.get_value_type(kind), zfill=True) for kind in result.types]
+
+        def release() -> None:
+            for kind, slot in zip(result.types, slots, strict=True):
+                context.nrt.decref(builder, kind, builder.load(slot))
+
+        code.on_failure.append(release)
+        # one after the other: when one cannot be allocated, those before it are given back
+        for value, slot in zip(mirrored(code, views), slots, strict=True):
+            builder.store(value, slot)
+        return context.make_tuple(builder, result, [builder.load(slot) for slot in slots])
 
     return result(arrays), generate
 

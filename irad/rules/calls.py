@@ -9,6 +9,9 @@ from irad.rules.scalar import rule_name
 ALLOCATORS = frozenset({"irad_alloc", "irad_tape"})
 """Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes this one."""
 
+ARRAYS = frozenset({"irad_alloc"})
+"""Those whose memory is the data of an array, whose elements are never pointers."""
+
 _SIZES = ("i32", "i64")
 
 COPIES = frozenset(f"llvm.{name}.p0.p0.{size}" for name in ("memcpy", "memcpy.inline", "memmove") for size in _SIZES)

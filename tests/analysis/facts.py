@@ -10,7 +10,7 @@ from irad.analysis.activity import Activity, Wanted, activity
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import Success, success
 from irad.analysis.flow import Flow, Loop, flow
-from irad.analysis.kinds import Kinds, kinds
+from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
@@ -42,6 +42,7 @@ class Facts:
     shadowed: names of pointer arguments that come with a shadow; `outputs` (all of them by default) those whose
         memory is an output.
     apart: names of pointer arguments that overlap nothing; None for all of them.
+    numbers, opaque: names of those that point to no pointers, and of those that are never followed.
     floats: element types of the memory of pointer arguments, by name.
     """
 
@@ -55,6 +56,8 @@ class Facts:
         floats: dict[str, Float] | None = None,
         split: bool = False,
         result: bool = False,
+        numbers: Iterable[str] = (),
+        opaque: Iterable[str] = (),
     ) -> None:
         self.module = read(text if "\ndeclare" in text else text + DECLARE)
         self.function: Function = next(f for f in self.module.functions.values() if not f.is_declaration)
@@ -65,6 +68,7 @@ class Facts:
         self.seeds = {self.argument(n): t for n, t in (floats or dict.fromkeys(shadowed, DOUBLE)).items()}
         pointers = [a.name for a in self.function.arguments if str(a.type) == "ptr"]
         self.apart = [self.argument(n) for n in (pointers if apart is None else apart)]
+        self.numbers, self.opaque = list(map(self.argument, numbers)), list(map(self.argument, opaque))
         self.wanted = Wanted(
             frozenset(map(self.argument, active)),
             frozenset(map(self.argument, shadowed)),
@@ -104,16 +108,18 @@ class Facts:
 
     @cached_property
     def objects(self) -> Objects:
-        return objects(self.function, self.apart)
+        return objects(self.function, self.apart, self.numbers, self.opaque)
 
     @cached_property
     def kinds(self) -> Kinds:
-        return kinds(self.function, self.objects, self.seeds)
+        found = kinds(self.function, self.objects, self.seeds)
+        return kinds(self.function, self.objects, self.seeds) if negations(self.function, found) else found
 
     @cached_property
     def activity(self) -> Activity:
         defined = [n for n, f in self.module.functions.items() if not f.is_declaration]
-        return activity(self.function, self.flow, self.objects, self.kinds, self.wanted, defined)
+        held = self.kinds  # may rewrite the function: before `flow` looks at it
+        return activity(self.function, self.flow, self.objects, held, self.wanted, defined)
 
     @cached_property
     def memory(self) -> Memory:

@@ -46,6 +46,20 @@ def test_values(code: str, active: str, shadowed: str, wanted: str) -> None:
     assert names(facts.activity.values) == set(wanted.split())
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "store double %a, ptr %y",
+        "%v = load double, ptr %y\nstore double %v, ptr %x",
+        "call void @llvm.memcpy.p0.p0.i64(ptr %x, ptr %y, i64 8, i1 false)",
+        "call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 8, i1 false)",
+    ],
+)
+def test_memory_of_unknown_origin_is_refused(code: str) -> None:
+    with pytest.raises(Unsupported, match="origin"):
+        _ = facts_of(code, "a", "x", opaque=["y"]).activity
+
+
 def test_workspaces_become_active() -> None:
     facts = facts_of("store double %a, ptr %y\n%v = load double, ptr %y\nstore double %v, ptr %x", "a", "x")
     assert set(map(str, facts.activity.memory)) == {"argument %x", "argument %y"}
@@ -88,7 +102,7 @@ out:
     assert names(facts.activity.values) == {"a", "v", "w", "u"}
 
 
-BITS = "%i = bitcast double %a to i64\n%k = xor i64 %i, -9223372036854775808\n"
+BITS = "%i = bitcast double %a to i64\n%k = xor i64 %i, 4503599627370496\n"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +124,23 @@ BITS = "%i = bitcast double %a to i64\n%k = xor i64 %i, -9223372036854775808\n"
 def test_floats_made_of_bits_are_refused(code: str) -> None:
     with pytest.raises(Unsupported, match="bits of an active float"):
         assert facts_of(code, "a", "x y", "declare i64 @llvm.bswap.i64(i64)\n").activity
+
+
+FLIP = "%i = load i64, ptr %y\n%k = xor i64 %i, -9223372036854775808\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "active"),
+    [
+        (FLIP + "store i64 %k, ptr %x", "i k k.float k.minus"),
+        (FLIP + "%v = bitcast i64 %k to double\nstore double %v, ptr %x", "i k k.float k.minus v"),
+        (FLIP + "%m = select i1 %c, i64 %i, i64 %k\nstore i64 %m, ptr %x", "i k k.float k.minus m"),
+        (FLIP + "%m = lshr i64 %k, 63\n%v = sitofp i64 %m to float\nstore float %v, ptr %s", ""),
+    ],
+)
+def test_a_flipped_sign_bit_is_a_negation(code: str, active: str) -> None:
+    facts = facts_of("%s = alloca float\n" + code, "a", "x y")
+    assert names(facts.activity.values) - {"a"} == set(active.split())
 
 
 def test_bits_that_make_no_float_are_allowed() -> None:

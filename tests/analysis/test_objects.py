@@ -78,6 +78,29 @@ def test_what_a_call_returns_may_be_what_it_was_given() -> None:
     assert set(map(str, facts.objects.pointed(facts["p"]))) == {"argument %x", "external"}
 
 
+def test_calls_put_no_pointers_into_numbers() -> None:
+    code = "%a = call ptr @irad_alloc(i64 8, i32 32)\n%t = call ptr @irad_tape(i64 8, i32 32)\n"
+    code += (
+        "call void @keep(ptr %a, ptr %t, ptr %x)\n%p = load ptr, ptr %a\n%q = load ptr, ptr %x\n%r = load ptr, ptr %t"
+    )
+    text = body(f"entry:\n{code}\n  ret void", PARAMETERS) + "declare void @keep(ptr, ptr, ptr)\n"
+    facts = Facts(text, numbers=["x"])
+    assert not facts.objects.pointed(facts["p"])
+    assert not facts.objects.pointed(facts["q"])
+    assert {"argument %x", "heap %a", "heap %t"} <= set(map(str, facts.objects.pointed(facts["r"])))
+
+
+def test_what_is_never_followed_leads_nowhere() -> None:
+    code = "%p = select i1 %c, ptr %y, ptr null\n%a = insertvalue { ptr, ptr } undef, ptr %p, 0\n"
+    code += "%b = insertvalue { ptr, ptr } %a, ptr %x, 1\n%q = extractvalue { ptr, ptr } %b, 1\n%r = load ptr, ptr %p"
+    facts = Facts(body(f"entry:\n{code}\n  ret void", PARAMETERS), opaque=["y"])
+    assert facts.objects.is_opaque(facts["p"])
+    assert facts.objects.is_opaque(facts["a"])
+    assert set(map(str, facts.objects.pointed(facts["q"]))) == {"argument %x"}
+    assert not facts.objects.pointed(facts["r"])
+    assert not facts.objects.reachable([facts["y"]])
+
+
 OBJECTS = ("argument %x", "argument %y", "heap %h", "stack %s", "global table", "external", "address")
 
 

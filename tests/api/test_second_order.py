@@ -94,13 +94,44 @@ def test_kernel_writes_once() -> None:
         np.testing.assert_array_equal(x, expected)
 
 
-def test_shared_memory_inside_a_second_derivative_is_refused() -> None:
-    @njit
-    def inner(x, y):
-        return (x * y).sum()
+@njit
+def mixed(x, y):
+    total = 0.0
+    for i in range(x.size):
+        y[i] = x[i] * x[i] * y[i]
+        total += y[i] * x[i]
+    return total
 
-    with pytest.raises(irad.BadArgumentValue, match="share memory"):
-        irad.hvp(inner)(X, X, X)
+
+@pytest.mark.parametrize(
+    ("apart", "shared"), [(True, False), (False, True), (False, False)], ids=["apart", "same", "shifted"]
+)
+def test_shared_memory_inside_a_second_derivative(apart: bool, shared: bool) -> None:
+    gradient, buffer = irad.grad(mixed, (0, 1)), np.linspace(0.3, 0.8, 9)
+
+    @njit
+    def outer(x, y):
+        a, b = gradient(x, y)
+        total = 0.0
+        for i in range(a.size):
+            total += a[i] * (i + 1.0) + b[i] * b[i]
+        return total
+
+    def views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return memory[:4], memory[5:] if apart else memory[:4] if shared else memory[1:5]
+
+    def difference(i: int) -> float:
+        moved = np.stack([buffer, buffer])
+        moved[:, i] += 1e-5, -1e-5
+        high, low = (outer(*views(memory)) for memory in moved)
+        return (high - low) / 2e-5
+
+    slopes = np.array([difference(i) for i in range(9)])
+    for found, wanted in zip(irad.grad(outer, (0, 1))(*views(buffer.copy())), views(slopes), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
+    if shared:
+        x, v = buffer[:4].copy(), np.array([1.0, 2.0, -1.0, 0.5])
+        np.testing.assert_allclose(irad.hvp(mixed)(x, x, v), 30.0 * buffer[:4] ** 4 * v)  # of x ** 6
 
 
 def test_jacobians_of_a_lambda() -> None:

@@ -51,6 +51,44 @@ def test_every_stage_prints(file: str, stage: str, mode: str):
     assert "\x1b" not in result.output
 
 
+PROMISED = """
+import numba
+
+@numba.njit
+def squares(x, y, n):
+    for k in range(n):
+        for i in range(x.size):
+            y[i] = x[i] * x[i] + y[i] * 2.0
+
+@numba.njit
+def sums(x, y, n):
+    for i in range(n):
+        y[i] += 3.0 * x[i]
+
+@numba.njit
+def dot(x, y, n):
+    total = 0.0
+    for i in range(n):
+        total += x[i] * y[i]
+    return total
+"""
+
+
+def test_the_plan_shows_what_the_promise_saves(tmp_path: Path):
+    path = tmp_path / "promised.py"
+    path.write_text(PROMISED)
+
+    def plan(name: str) -> str:
+        return run("dump", f"{path}:{name}", "--sig", "float64[::1], float64[::1], int64", "--stage", "plan").output
+
+    said = plan("squares").split("\n\n")[-1].splitlines()
+    assert said[0] == "the promise that x and y do not overlap saves 1 value on the tape:"
+    assert said[1].endswith("(line 7), 8 bytes:")
+    assert "(promised.py:8): overwritten by line 8: y[i] = x[i] * x[i] + y[i] * 2.0" in said[2]
+    assert plan("sums").endswith("x and y do not overlap saves nothing: the tape is the same without it\n")
+    assert "the promise" not in plan("dot")  # nothing is written, so nothing is promised
+
+
 def test_arguments_may_be_values_and_go_to_a_file(file: str, tmp_path: Path):
     output = tmp_path / "out.ll"
     result = run("dump", f"{file}:weighted", "--args", "np.ones(3), 2.0, 3", "--wrt", "x", "-o", str(output))

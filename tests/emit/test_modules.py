@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
 import kernels
-from irad import llvm, pipeline
+from irad import llvm
 from irad.ir.write import write
 from irad.pipeline import Derivation, Request
+from tests.sharing import lowered_once
 
 # these take LLVM long to normalise, and emit nothing that others do not
 SLOW = ("hand", "gmm", "nbody")
@@ -21,26 +21,8 @@ SLOW = ("hand", "gmm", "nbody")
 @pytest.fixture(scope="module", autouse=True)
 def _normalised_once() -> Iterator[None]:
     """All modes of a kernel share its text."""
-    lowered: dict[Any, Any] = {}
-    texts: dict[str, str] = {}
-
-    def lower(kernel: Any, argtypes: Any) -> Any:
-        key = kernel, argtypes
-        if key not in lowered:
-            lowered[key] = original[0](kernel, argtypes)
-        return lowered[key]
-
-    def normalize(text: str, name: str) -> str:
-        if text not in texts:
-            texts[text] = original[1](text, name)
-        return texts[text]
-
-    original = pipeline.lower, llvm.normalize
-    patch = pytest.MonkeyPatch()
-    patch.setattr(pipeline, "lower", lower)
-    patch.setattr(llvm, "normalize", normalize)
-    yield
-    patch.undo()
+    with lowered_once():
+        yield
 
 
 def request(name: str, mode: str, *, aliased: bool) -> Request:

@@ -17,7 +17,11 @@ from tests.mutation_alias.parts import ALIASING, CONTROL, EFFECTS, GROUPS, HELPE
 from tests.oracles import MODES
 from tests.oracles.memory import mirrored
 
-_HEAD = "import math\nimport numpy as np\nfrom numba import njit\n"
+_HEAD = """import math
+import numpy as np
+from numba import njit
+from tests.mutation_alias.parts import RECORD, Held
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Row:
         how = ALIASING[self.aliasing]
         steps = [how.within, *(EFFECTS[name] for name in GROUPS[self.group]), how.after]
         body = "\n".join(_lines("\n".join(step for step in steps if step)))
-        lines = ["s = 0.0", "n = idx.size", "c = z", "p = (x, y, x)", *_lines(how.before)]
+        lines = ["s = 0.0", "n = idx.size", "c = z", *_lines(how.before)]
+        lines += [] if "p = " in how.before else ["p = (x, y, x)"]
         lines += _placed(CONTROL[self.control], body)
         for name, factor in (("a", "b[j]"), ("x", "x[j]"), ("y", "w"), ("z", "z[j]")):
             count = "n" if name == "a" else f"{name}.size"
@@ -49,7 +54,7 @@ class Row:
         if self.control in HELPER:
             inside = ["s = 0.0", *body.split("\n"), *HELPER[self.control].split("\n")]
             text += _function("part(a, b, c, p, x, y, z, w, idx, i, n)", inside)
-        return text + _function("kernel(x, y, z, w, idx, m)", lines)
+        return text + _function(f"kernel({how.parameters}, z, w, idx, m)", lines)
 
     def args(self) -> tuple[Any, ...]:
         """Fresh arguments; float32 keeps what shares memory with what."""

@@ -6,6 +6,7 @@ Every fragment is Python source over the same few names: arrays `a` and `b` of a
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 
 N = 4
+Held = namedtuple("Held", "first second third")
+RECORD = np.dtype([("u", "f8"), ("k", "i8"), ("v", "f8")])
 
 
 def values(size: int, start: float = 0.35) -> np.ndarray:
@@ -40,13 +43,14 @@ EFFECTS = {
     "copy": "a[i] = b[i]",
     "slice of itself": "a[1:n] = a[:n - 1]",
     "array": "b[:n] += a[:n] * w",
+    "array fill": "s += b[1] * b[n - 1]; b[1:n] = 0.0",
 }
 
 GROUPS: tuple[tuple[str, ...], ...] = (
     ("read, then overwrite", "accumulate", "gather", "copy"),
     ("overwrite, then read", "multiply", "shift", "zero"),
     ("swap", "conditional", "scatter-add", "prefix"),
-    ("overwrite", "scatter", "partial"),
+    ("overwrite", "scatter", "partial", "array fill"),
     ("slice of itself", "array"),
 )
 """Effects that share a kernel. Each is in one group."""
@@ -59,6 +63,7 @@ GROUPS: tuple[tuple[str, ...], ...] = (
 class Aliasing:
     """args: makes x, y and z. before: statements that set a and b; within, after: inside every step.
 
+    parameters: the names of the first two arguments, where `before` makes x and y of them.
     const: positions that are given to irad as constants as well.
     """
 
@@ -66,6 +71,7 @@ class Aliasing:
     before: str = "a = x; b = y"
     within: str = ""
     after: str = ""
+    parameters: str = "x, y"
     const: tuple[int, ...] = ()
 
 
@@ -83,6 +89,12 @@ def square() -> tuple[Any, Any, Any]:
 
 def strided() -> tuple[Any, Any, Any]:
     return values(3 * N)[::3], values(2 * N, 0.5)[::-2], values(N, 0.4)
+
+
+def ordered() -> tuple[Any, Any, Any]:
+    """A matrix in F order, and the same memory in C order."""
+    u = np.asfortranarray(values(N * N).reshape(N, N))
+    return u, u.T, values(N, 0.4)
 
 
 def _of(size: int, *cut: Callable[[np.ndarray], np.ndarray]) -> Callable[[], tuple[Any, Any, Any]]:
@@ -114,6 +126,7 @@ ALIASING = {
     "rows inside": Aliasing(longer, "p = x.reshape(2, -1); a = p[0]; b = p[1]"),
     "columns inside": Aliasing(longer, "p = x.reshape(-1, 2); a = p[:, 0]; b = p[:, 1]"),
     "transposed inside": Aliasing(square, "p = x.reshape(4, 4); a = p.T[1]; b = p.T[:, 1]"),
+    "F and C order": Aliasing(ordered, "x = u[1]; y = v[:, 2]; a = x; b = y", parameters="u, v"),
     "chosen": Aliasing(disjoint, "a = x if w > 0.5 else y; b = y if x[0] > 0.4 else x"),
     "chosen every step": Aliasing(disjoint, within="a = x if i % 2 == 0 else y; b = y if x[i] > 0.5 else x"),
     "chosen, shared": Aliasing(_of(N + 1, lambda u: u[:-1], lambda u: u[1:]), within="a = x if y[i] > 0.5 else y"),
@@ -125,6 +138,8 @@ ALIASING = {
     "scratch kept": Aliasing(disjoint, within="a = b * w", after="b = a"),
     "scratch argument": Aliasing(disjoint, "a = z; b = y; a[:] = x * w", const=(2,)),
     "tuple of arrays": Aliasing(disjoint, "p = (x, y); a = p[0]; b = p[1]"),
+    "namedtuple of arrays": Aliasing(disjoint, "p = Held(x, y, x); a = p.first; b = p.second", within="b = p.third"),
+    "fields of records": Aliasing(disjoint, "p = np.zeros(n, RECORD); a = p['u']; b = p['v']; a[:] = x; b[:] = y"),
     "tuple, any of it": Aliasing(disjoint, "a = x; b = y", within="a = p[i % 2]; b = p[(i + 1) % 3]"),
 }
 
@@ -147,7 +162,7 @@ CONTROL = {
 }
 
 HELPER = {
-    "helper": "return s",
+    "helper": "if n < 0:\n    return part(a, b, c, p, x, y, z, w, idx, i, n)\nreturn s",
     "recursion": "if i + 1 >= n:\n    return s\nreturn s * w + part(a, b, c, p, x, y, z, w, idx, i + 1, n)",
 }
-"""The end of the helper functions, whose body the effects are."""
+"""The end of the helper functions, whose body the effects are. A function that calls itself is not inlined."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation_alias.generate import Row, covering, everything
-from tests.oracles import Refused, assert_derivatives_right
+from tests.oracles import assert_derivatives_right
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -25,20 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kernels")
 
 
-REFUSED = {
-    ("chosen every step", 2, "recursion"): "a function that is not inlined takes a choice of arrays",
-    ("tuple, any of it", 3, "recursion"): "a function that is not inlined takes a choice of arrays",
-    ("scratch kept", 4, "recursion"): "a function that is not inlined copies arrays that the kernel made",
-}
-"""Rows that are not differentiated yet: an error, and no number."""
-
-
 def test_derivatives_are_right(row: Row, folder: Path) -> None:
     kernel = row.load(folder)
-    if (row.aliasing, row.group, row.control) in REFUSED:
-        with pytest.raises(Refused):
-            assert_derivatives_right(kernel, row.args(), modes=row.modes)
-        return
     if row.const:
         wrt = tuple(i for i in range(4) if i not in row.const)
         assert_derivatives_right(kernel, row.args(), wrt, ("gradient", "jvp"))

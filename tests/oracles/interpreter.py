@@ -26,9 +26,12 @@ def _filled(make: Callable[..., Any], value: float) -> Callable[..., Any]:
     """A maker of arrays that makes object arrays where floats are wanted."""
 
     def maker(shape: Any, dtype: Any = float) -> Any:
-        kind = np.dtype(getattr(dtype, "plain", dtype)).kind
-        if kind in _PLAIN:
+        plain = np.dtype(getattr(dtype, "plain", dtype))
+        if plain.kind in _PLAIN:
             return make(shape, dtype)
+        if plain.names is not None:
+            fields = [(name, plain[name] if plain[name].kind in _PLAIN else object) for name in plain.names]
+            return np.full(shape, value, fields)
         made = np.empty(shape, object)
         made[...] = value
         return made

@@ -1,0 +1,56 @@
+"""Arrays that recursive helpers, which are not inlined, are given, make, choose and return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from numba import njit
+
+from tests.mutation_alias.parts import values
+from tests.oracles import assert_derivatives_right
+
+
+@njit
+def chosen(x, y, k):
+    if k == 0:
+        return x
+    return chosen(y, x, k - 1)
+
+
+@njit
+def returned(x, y, k):
+    a = chosen(x, y, k)
+    a[0] *= y[1]
+    return a[0] * x[1] + a[1] * y[0]
+
+
+@njit
+def sort(x):
+    if x.size < 2:
+        return
+    left, right = x[: x.size // 2].copy(), x[x.size // 2 :].copy()
+    sort(left)
+    sort(right)
+    i, j = 0, 0
+    for k in range(x.size):
+        if j >= right.size or (i < left.size and left[i] <= right[j]):
+            x[k] = left[i]
+            i += 1
+        else:
+            x[k] = right[j]
+            j += 1
+
+
+@njit
+def merged(x):
+    sort(x)
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i] * i
+    return total
+
+
+@pytest.mark.parametrize(("kernel", "args"), [(returned, (values(4), values(4, 0.5), 3)), (merged, (values(7),))])
+def test_recursive_helpers(kernel: Any, args: tuple[Any, ...]) -> None:
+    assert_derivatives_right(kernel, args)
