@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from irad.errors import InvalidIR, IradError
 from irad.frontend.abi import ALIASED
 from tools.fuzzing.case import Case, Memory, Pattern, contents, materialize, overlapping
-from tools.fuzzing.native import GOOD, Derivatives, Outcome, Primal, remember
+from tools.fuzzing.native import GOOD, Derivatives, Outcome, Primal
 from tools.fuzzing.report import Report
 
 EXACT, MIXED = 1e-10, 1e-4
@@ -29,18 +28,17 @@ class Disagreement(AssertionError):
     """A derivative that is wrong, or a primal that is not Numba's."""
 
 
-def check(case: Case, modes: Sequence[str] = ("forward", "reverse", "split")) -> Report:
+def check(case: Case) -> Report:
     """Compile a kernel once and run all its patterns."""
-    remember()
     report, calls = Report(), len(case.patterns)
     try:
         primal = Primal(case)
-    except NumbaError as error:
+    except (NumbaError, IradError) as error:
         report.counts["untyped"] += calls
         report.note = _last(str(error))
         return report
     try:
-        derivatives = Derivatives(case, primal.function, modes)
+        derivatives = Derivatives(case, primal.function)
     except InvalidIR as error:
         report.finds.append(f"internal: InvalidIR: {_last(str(error))}")
         return report
@@ -56,7 +54,7 @@ def check(case: Case, modes: Sequence[str] = ("forward", "reverse", "split")) ->
         return report
     for number, pattern in enumerate(case.patterns):
         try:
-            report.counts[Program(case, pattern, primal, derivatives, modes).check()] += 1
+            report.counts[Program(case, pattern, primal, derivatives).check()] += 1
         except Disagreement as error:
             report.finds.append(f"pattern {number}: {error}")
     return report
@@ -75,7 +73,6 @@ class Program:
     pattern: Pattern
     primal: Primal
     derivatives: Derivatives
-    modes: Sequence[str]
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.pattern.seed)
@@ -151,8 +148,9 @@ class Program:
         pushed = self.push(tangent, list(scalars), cotangent, seeds)
         if pushed is None:
             return "turned away"
-        if "reverse" in self.modes:
-            self.pull(pushed, tangent, scalars, cotangent, seeds)
+        for mode, pull in (("reverse", self.reverse), ("split", self.split)):
+            if mode in self.case.modes:
+                pull(pushed, tangent, scalars, cotangent, seeds)
         return "run"
 
     def float_results(self, results: Arrays) -> Arrays:
@@ -225,23 +223,21 @@ class Program:
             )
         return (totals[0] - totals[1]) / (2 * step)
 
-    def pull(
-        self,
-        pushed: tuple[float, float],
-        tangent: Arrays,
-        scalars: NDArray[np.generic],
-        cotangent: Arrays,
-        seeds: Arrays,
+    def reverse(
+        self, pushed: tuple[float, float], tangent: Arrays, scalars: Any, cotangent: Arrays, seeds: Arrays
     ) -> None:
-        """Reverse and split mode against forward mode."""
+        """Reverse mode against forward mode."""
         memory, shadow = self.make(self.inputs), self.make(cotangent)
         outcome, bars = self.derivatives.reverse(memory, shadow, seeds)
         self.same_primal("reverse", outcome, memory)
         self.guarded("reverse", shadow)
         if outcome.status in GOOD:
             self.compare("reverse", pushed, self.trimmed(shadow), bars, tangent, scalars)
-        if "split" not in self.modes:
-            return
+
+    def split(
+        self, pushed: tuple[float, float], tangent: Arrays, scalars: Any, cotangent: Arrays, seeds: Arrays
+    ) -> None:
+        """Two pullbacks after all arguments were overwritten, against each other and forward mode."""
         memory, other = self.make(self.inputs), self.make(cotangent)
         kept: list[bool] = []
 
