@@ -37,7 +37,7 @@ def _campaign(seed: int, seconds: float, patterns: int, checks: int, folder: Pat
 @click.command()
 @click.option("--minutes", default=10.0, show_default=True)
 @click.option("--jobs", default=2, show_default=True, help="processes that check kernels")
-@click.option("--patterns", default=24, show_default=True, help="patterns of arguments for each kernel")
+@click.option("--patterns", default=40, show_default=True, help="patterns of arguments for each kernel")
 @click.option("--seed", default=None, type=int, help="of the first job; from the clock when absent")
 @click.option("--shrink", default=60, show_default=True, help="checks spent on making a find smaller")
 @click.option(
