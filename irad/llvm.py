@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 from collections.abc import Collection
 from typing import Any
@@ -66,6 +67,7 @@ def verify(text: str) -> None:
     parse(text)
 
 
+@functools.lru_cache(4)  # the modes of one kernel are compiled one after the other
 def normalize(text: str, name: str) -> str:
     """The canonical form of a raw program whose kernel is `@name`; every other definition becomes internal.
 

@@ -151,10 +151,6 @@ class Derivation:
         return self.request.mode
 
     @cached_property
-    def defined(self) -> frozenset[str]:
-        return frozenset(n for n, f in read(self.text).functions.items() if not f.is_declaration)
-
-    @cached_property
     def root(self) -> Key:
         """The derivative that the entry calls."""
         active: list[int] = []
@@ -190,6 +186,7 @@ class Derivation:
 
     def _analyse(self, key: Key) -> Analysed:
         module = read(self.text)
+        defined = frozenset(n for n, f in module.functions.items() if not f.is_declaration)
         function = module.functions[key.function]
         self.lines[key] = Lines(module, self.lowered.dispatcher.py_func.__code__.co_filename)
         is_root = key == self.root
@@ -203,7 +200,7 @@ class Derivation:
             held = kinds(function, pointers, floats)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
-        active = activity(function, facts, pointers, held, wanted, self.defined)
+        active = activity(function, facts, pointers, held, wanted, defined)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
         stable = memory(
@@ -370,12 +367,13 @@ class Derivation:
             if function.name in inlined and not self.root_is_called:
                 function.attributes = ("alwaysinline",)
         errors, _ = abi.memory_error_globals()
-        module = assemble(read(self.text), [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
+        source = read(self.text)
+        module = assemble(source, [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
         if scopes is not None:
             module.metadata = scopes.nodes
         if concrete:
             concretize(module, {f.name: heap for f, heap in outermost})
-            declared = assemble(read(self.text), module.functions.values(), (), errors)
+            declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions
         else:
             _drop_frees(module)

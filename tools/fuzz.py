@@ -11,7 +11,6 @@ import contextlib
 import multiprocessing
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -22,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tools.fuzzing.campaign import Campaign, Tally
 from tools.fuzzing.corpus import FOLDER
+from tools.fuzzing.report import checked
 
 _spawn = multiprocessing.get_context("spawn")
 
@@ -37,7 +37,7 @@ def _campaign(seed: int, seconds: float, patterns: int, checks: int, folder: Pat
 @click.command()
 @click.option("--minutes", default=10.0, show_default=True)
 @click.option("--jobs", default=2, show_default=True, help="processes that check kernels")
-@click.option("--patterns", default=16, show_default=True, help="patterns of arguments for each kernel")
+@click.option("--patterns", default=40, show_default=True, help="patterns of arguments for each kernel")
 @click.option("--seed", default=None, type=int, help="of the first job; from the clock when absent")
 @click.option("--shrink", default=60, show_default=True, help="checks spent on making a find smaller")
 @click.option(
@@ -90,26 +90,25 @@ def summed(tallies: dict[int, Tally]) -> Tally:
     for tally in tallies.values():
         total.kernels += tally.kernels
         total.programs += tally.programs
+        total.ways += tally.ways
         total.notes += tally.notes
         total.finds += tally.finds
     return total
 
 
-def _checked(programs: Counter[str]) -> int:
-    return programs["run"] + programs["raised"]
-
-
 def _line(total: Tally, seconds: float) -> str:
-    done = _checked(total.programs)
+    done = checked(total.programs)
     return f"{done} programs of {total.kernels} kernels, {done / seconds:.1f}/s, {len(total.finds)} finds"
 
 
 def _report(total: Tally, seed: int) -> None:
     counts = ", ".join(f"{count} {what}" for what, count in total.programs.most_common())
+    ways = ", ".join(f"{count} {what}" for what, count in sorted(total.ways.items()))
     print(f"seed {seed}: {total.kernels} distinct kernels; programs: {counts}")
+    print(f"  kernels checked by: {ways}")
     for note, count in total.notes.most_common(12):
         print(f"  refused {count}: {note}")
-    print(f"{_checked(total.programs)} programs checked, {len(total.finds)} disagreements")
+    print(f"{checked(total.programs)} programs checked, {len(total.finds)} disagreements")
 
 
 if __name__ == "__main__":

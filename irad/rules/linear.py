@@ -233,8 +233,8 @@ def unread(type: Type) -> Constant:
 
 
 @cache
-def reads(rule: Rule, wanted: frozenset[int]) -> frozenset[int | str]:
-    """The primal values that the maps of the wanted operands read: operand positions, and "out" for the result.
+def reads(rule: Rule, wanted: frozenset[int]) -> tuple[int | str, ...]:
+    """The primal values that the maps of the wanted operands read: operand positions, then "out" for the result.
 
     It depends on the wanted set: a product of which only operand 0 is active reads operand 1 only.
     """
@@ -243,8 +243,8 @@ def reads(rule: Rule, wanted: frozenset[int]) -> frozenset[int | str]:
     out, bar = Argument(DOUBLE, "out"), Argument(DOUBLE, "bar")
     results = adjoints(rule, operands, out, bar, wanted, builder)
     seen = {v for instruction in builder.block.body for v in instruction.operands} | set(results.values())
-    found = {i for i, operand in enumerate(operands) if operand in seen}
-    return frozenset(found | ({"out"} if out in seen else set[str]()))
+    found = [i for i, operand in enumerate(operands) if operand in seen]
+    return (*found, *(["out"] if out in seen else []))
 
 
 def _maps(rule: Rule, operands: Sequence[Value], out: Value, builder: Builder, guard: bool) -> list[LinearMap]:

@@ -1,75 +1,143 @@
-"""Who finds a planted bug: python -m tests.mutants.hunt NAME, or without a name all of them."""
+"""Who finds a planted bug: python -m tests.mutants.hunt [suite] [generator] says it of every mutant."""
 
 from __future__ import annotations
 
-import subprocess
+import contextlib
+import itertools
+import multiprocessing
+import signal
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
 
 import click
+import pytest
+
+from irad.frontend.lower import lower
+from tests.mutants.planted import MUTANTS
+from tests.mutants.suite import SUITE
+from tools.fuzzing.case import Case
+from tools.fuzzing.choices import Seeded
+from tools.fuzzing.native import Primal, numba_types
+from tools.fuzzing.oracle import check
+from tools.fuzzing.patterns import case
 
 SECONDS, STUCK = 120, 40
 """For a mutant; for one kernel of it, whose derivative may not end."""
 
-ROOT = Path(__file__).parents[2]
+SHARED = 24
+"""Generated kernels that are compiled once for all mutants; few mutants live longer."""
+
+Trial = tuple[str, Case]
+
+_spawn, _fork = multiprocessing.get_context("spawn"), multiprocessing.get_context("fork")
 
 
-def killer(name: str, by: str = "all") -> str:
-    """What found the mutant `name`; nothing when it survived. `by`: "suite", "generator" or "all"."""
-    command = [sys.executable, "-m", "tests.mutants.hunt", name, by]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
+class Hunter:
+    """A process that compiles each kernel once; every mutant is planted in a fork of it, which may crash or hang."""
+
+    def __enter__(self) -> Hunter:
+        self._pipe, other = _spawn.Pipe()
+        self._process = _spawn.Process(target=_serve, args=(other,))
+        self._process.start()
+        other.close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pipe.close()
+        self._process.join()
+
+    def killer(self, name: str, by: str = "all") -> str:
+        """What found the mutant `name`; nothing when it survived. `by`: "suite", "generator" or "all"."""
+        self._pipe.send((name, by))
+        found = self._pipe.recv()
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+
+def _serve(pipe: Connection) -> None:
+    kernels = Kernels()
+    with contextlib.suppress(EOFError):
+        while True:
+            name, by = pipe.recv()
+            try:
+                pipe.send(_killer(name, kernels, kernels.trials(MUTANTS[name].first, by)))
+            except Exception as error:
+                pipe.send(error)
+
+
+class Kernels:
+    """The kernels to try, with what no mutant touches: Numba's own compilation, and Numba's lowering for irad."""
+
+    def __init__(self) -> None:
+        self.primals: dict[Case, Primal] = {}
+
+    def trials(self, first: str, by: str) -> Iterator[Trial]:
+        """By whom, with which kernel: `first` of the suite, the rest of it, the generator."""
+        if by != "generator":
+            self.prepare(SUITE[first])
+            yield from ((f"suite, {key}", SUITE[key]) for key in sorted(SUITE, key=lambda key: key != first))
+        if by != "suite":
+            if by == "generator":
+                for seed in range(SHARED):
+                    self.prepare(_generated(seed))
+            yield from ((f"generator, kernel {seed}", _generated(seed)) for seed in itertools.count())
+
+    def prepare(self, one: Case) -> None:
+        if one not in self.primals:
+            self.primals[one] = Primal(one)
+            lower(self.primals[one].function, numba_types(one))
+
+
+def _generated(seed: int) -> Case:
+    return case(Seeded(seed), 8)
+
+
+def _killer(name: str, kernels: Kernels, trials: Iterator[Trial]) -> str:
+    """Run `_hunt` in a fork and tell what came of it."""
+    first = next(trials)  # prepares what is shared
+    told, teller = _fork.Pipe(duplex=False)
+    process: Any = _fork.Process(target=_hunt, args=(name, kernels, itertools.chain([first], trials), teller))
+    process.start()
+    teller.close()
+    deadline, at, found = time.monotonic() + SECONDS, "", ""
+    with contextlib.suppress(EOFError):
+        while not found and told.poll(deadline - time.monotonic()):
+            at, found = told.recv()
+    late = time.monotonic() >= deadline
+    if late:
+        process.kill()
+    process.join()
+    if found:
+        return f"{at}: {found}"
+    if process.exitcode == 0 or late:
         return ""
-    lines = done.stdout.splitlines()
-    if lines and lines[-1].startswith("killed by "):
-        return lines[-1].removeprefix("killed by ")
-    if done.returncode < 0 or "Timeout (" in done.stderr:
-        return f"{lines[-1].removeprefix('trying ')}: the process {'dies' if done.returncode < 0 else 'hangs'}"
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr)
-    return ""
+    if process.exitcode > 0:
+        raise RuntimeError(f"{name}: hunting failed at {at}")
+    return f"{at}: the process {'hangs' if process.exitcode == -signal.SIGALRM else 'dies'}"
 
 
-def hunt(name: str, by: str) -> None:
-    """Plant a bug in this process and look for it: the fixed suite, then the generator."""
-    import faulthandler
-
-    import pytest
-
-    from tests.mutants.planted import MUTANTS
-    from tests.mutants.suite import SUITE
-    from tools.fuzzing.choices import Seeded
-    from tools.fuzzing.oracle import check
-    from tools.fuzzing.patterns import case
-
-    patch = pytest.MonkeyPatch()
-    if name != "none":
-        MUTANTS[name](patch)
-    suite = [(f"suite, {key}", lambda one=one: one) for key, one in SUITE.items()]
-    generated = [(f"generator, kernel {seed}", lambda seed=seed: case(Seeded(seed), 8)) for seed in range(1000)]
-    trials = {"suite": suite, "generator": generated, "all": [*suite, *generated]}[by]
-    for who, make in trials:
-        faulthandler.dump_traceback_later(STUCK, exit=True)
-        click.echo(f"trying {who}")
-        report = check(make())
-        faulthandler.cancel_dump_traceback_later()
+def _hunt(name: str, kernels: Kernels, trials: Iterator[Trial], teller: Connection) -> None:
+    """Plant a bug in this process and look for it."""
+    MUTANTS[name].plant(pytest.MonkeyPatch())
+    for who, one in trials:
+        signal.alarm(STUCK)  # ends the process, in machine code too
+        teller.send((who, ""))
+        report = check(one, kernels.primals.get(one))
+        signal.alarm(0)
         if report.finds:
-            click.echo(f"killed by {who}: {report.finds[0].splitlines()[0][:160]}")
+            teller.send((who, report.finds[0].splitlines()[0][:160]))
             return
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        hunt(sys.argv[1], [*sys.argv, "all"][2])
-        return
-    from tests.mutants.planted import MUTANTS
-
-    for name in MUTANTS:
-        for by in ("suite", "generator"):
+    with Hunter() as hunter:
+        for by, name in itertools.product(sys.argv[1:] or ("suite", "generator"), MUTANTS):
             began = time.monotonic()
-            found = killer(name, by) or "SURVIVED"
+            found = hunter.killer(name, by) or "SURVIVED"
             click.echo(f"{name:36} {by:10} {time.monotonic() - began:4.0f} s  {found}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -19,18 +19,32 @@ from irad.ir.build import Builder
 from irad.ir.model import integer, zero
 from irad.rules import calls
 
-MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {}
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug: `plant` puts it into irad; `first` is the kernel of the suite that is tried first."""
+
+    plant: Callable[[pytest.MonkeyPatch], None]
+    first: str
 
 
-def mutant(plant: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
-    MUTANTS[plant.__name__] = plant
-    return plant
+MUTANTS: dict[str, Mutant] = {}
+
+
+def mutant(first: str) -> Callable[[Callable[[pytest.MonkeyPatch], None]], Callable[[pytest.MonkeyPatch], None]]:
+    """Take a function that plants a bug into `MUTANTS`."""
+
+    def keep(plant: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
+        MUTANTS[plant.__name__] = Mutant(plant, first)
+        return plant
+
+    return keep
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
-@mutant
+@mutant("read only")
 def drops_a_save(patch: pytest.MonkeyPatch) -> None:
     """A load that is overwritten counts as one that can be repeated."""
     real = pipeline.memory
@@ -43,20 +57,20 @@ def drops_a_save(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pipeline, "memory", memory)
 
 
-@mutant
+@mutant("read only")
 def ignores_split_mode(patch: pytest.MonkeyPatch) -> None:
     """The caller is taken not to write between augmented call and pullback."""
     real = pipeline.memory
     patch.setattr(pipeline, "memory", lambda *args, **kws: real(*args, **{**kws, "split": False}))
 
 
-@mutant
+@mutant("read only")
 def ignores_an_alias(patch: pytest.MonkeyPatch) -> None:
     """Arguments never overlap."""
     patch.setattr(Objects, "may_overlap", lambda self, a, b: a == b)
 
 
-@mutant
+@mutant("read only")
 def does_not_clear_after_a_store(patch: pytest.MonkeyPatch) -> None:
     """A store's adjoint leaves the shadow as it is."""
 
@@ -68,7 +82,7 @@ def does_not_clear_after_a_store(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(memory_rules, "store_adjoint", store_adjoint)
 
 
-@mutant
+@mutant("read only")
 def keeps_the_tangent_under_a_constant(patch: pytest.MonkeyPatch) -> None:
     """A constant stored over active memory leaves the old tangent there."""
     real = memory_rules.store_tangent
@@ -80,7 +94,7 @@ def keeps_the_tangent_under_a_constant(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(memory_rules, "store_tangent", store_tangent)
 
 
-@mutant
+@mutant("read only")
 def overwrites_in_a_loads_adjoint(patch: pytest.MonkeyPatch) -> None:
     """A load's adjoint replaces what the shadow holds, where it should be added."""
 
@@ -100,19 +114,19 @@ def _skip_moves(patch: pytest.MonkeyPatch, names: frozenset[str]) -> None:
     patch.setattr(memory_rules, "move_adjoint", move_adjoint)
 
 
-@mutant
+@mutant("read only")
 def has_no_adjoint_of_memcpy(patch: pytest.MonkeyPatch) -> None:
     """Block copies are not reversed."""
     _skip_moves(patch, frozenset(calls.COPIES))
 
 
-@mutant
+@mutant("read only")
 def has_no_adjoint_of_memset(patch: pytest.MonkeyPatch) -> None:
     """Block fills do not clear the shadow going back."""
     _skip_moves(patch, frozenset(calls.FILLS))
 
 
-@mutant
+@mutant("read only")
 def reverses_memmove_upwards(patch: pytest.MonkeyPatch) -> None:
     """The adjoint of an overlapping copy runs in the wrong direction."""
     real = Builder.compare
@@ -124,7 +138,7 @@ def reverses_memmove_upwards(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Builder, "compare", compare)
 
 
-@mutant
+@mutant("read only")
 def does_not_zero_new_shadows(patch: pytest.MonkeyPatch) -> None:
     """The shadow of an allocation begins as anything."""
 
@@ -138,13 +152,13 @@ def does_not_zero_new_shadows(patch: pytest.MonkeyPatch) -> None:
 # --- the way back ---------------------------------------------------------------------------------------------------
 
 
-@mutant
+@mutant("read only")
 def forgets_the_counter(patch: pytest.MonkeyPatch) -> None:
     """A loop that runs backwards does not count down."""
     patch.setattr(reverse, "integer", lambda value, kind: integer(0 if value == 1 else value, kind))
 
 
-@mutant
+@mutant("read only")
 def counts_one_iteration_less(patch: pytest.MonkeyPatch) -> None:
     """Loops with a break, or a while, begin their way back an iteration late."""
     real = canonical._count
@@ -158,7 +172,7 @@ def counts_one_iteration_less(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(canonical, "_count", count)
 
 
-@mutant
+@mutant("read only")
 def miscounts_steps(patch: pytest.MonkeyPatch) -> None:
     """The last iteration of a loop with a known count is one too far."""
     real = canonical._solve
@@ -170,7 +184,7 @@ def miscounts_steps(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(canonical, "_solve", solve)
 
 
-@mutant
+@mutant("read only")
 def arrives_from_the_wrong_branch(patch: pytest.MonkeyPatch) -> None:
     """Where a condition decides the way back, it is taken the wrong way round."""
     real = canonical._decided
@@ -182,13 +196,13 @@ def arrives_from_the_wrong_branch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(canonical, "_decided", decided)
 
 
-@mutant
+@mutant("read only")
 def loses_the_adjoint_of_phis(patch: pytest.MonkeyPatch) -> None:
     """Phis do not pass on their adjoints."""
     patch.setattr(reverse.Reverse, "hand_over", lambda self, way, bars: None)
 
 
-@mutant
+@mutant("read only")
 def takes_negative_counts(patch: pytest.MonkeyPatch) -> None:
     """A trip count computed outside of its guard may be negative."""
     patch.setattr(augment, "guards", lambda *args: [])
@@ -203,13 +217,13 @@ def takes_negative_counts(patch: pytest.MonkeyPatch) -> None:
 # --- values ---------------------------------------------------------------------------------------------------------
 
 
-@mutant
+@mutant("read only")
 def does_not_guard_speculation(patch: pytest.MonkeyPatch) -> None:
     """An operation whose result is thrown away meets its infinite partial."""
     patch.setattr(pipeline, "speculated", lambda *args: frozenset())
 
 
-@mutant
+@mutant("read only")
 def loses_scalars_of_calls(patch: pytest.MonkeyPatch) -> None:
     """A call's adjoint forgets the adjoints of its scalar arguments."""
     real = call_rules.adjoint
@@ -223,7 +237,7 @@ def loses_scalars_of_calls(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(call_rules, "adjoint", adjoint)
 
 
-@mutant
+@mutant("read only")
 def adds_to_both_arms(patch: pytest.MonkeyPatch) -> None:
     """A select's adjoint does not look at its condition."""
     real = scalar_rules.adjoint
@@ -238,7 +252,7 @@ def adds_to_both_arms(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(scalar_rules, "adjoint", adjoint)
 
 
-@mutant
+@mutant("read only")
 def grows_without_copying(patch: pytest.MonkeyPatch) -> None:
     """A tape that grows forgets what it held."""
     real = Builder.call
@@ -251,7 +265,7 @@ def grows_without_copying(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Builder, "call", call)
 
 
-@mutant
+@mutant("read only")
 def forgets_a_tangent(patch: pytest.MonkeyPatch) -> None:
     """Forward mode takes the tangent of a loaded value for zero."""
 

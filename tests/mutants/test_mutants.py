@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import pytest
 
-from tests.mutants.hunt import killer
+from tests.mutants.hunt import Hunter
 from tests.mutants.planted import MUTANTS
 from tests.mutants.suite import SUITE
 from tools.fuzzing.oracle import check
@@ -18,9 +20,15 @@ def test_the_suite_finds_nothing_in_irad(name: str) -> None:
     assert report.counts["run"] == len(SUITE[name].patterns)
 
 
+@pytest.fixture(scope="module")
+def hunter() -> Iterator[Hunter]:
+    with Hunter() as hunter:
+        yield hunter
+
+
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_planted_bug_is_found(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = killer(name)
-    assert found, f"{name} survived: {MUTANTS[name].__doc__}"
+def test_a_planted_bug_is_found(name: str, hunter: Hunter, capsys: pytest.CaptureFixture[str]) -> None:
+    found = hunter.killer(name)
+    assert found, f"{name} survived: {MUTANTS[name].plant.__doc__}"
     with capsys.disabled():
         click.echo(f"\n{name}: {found}", nl=False)

@@ -164,6 +164,7 @@ def test_values_that_are_not_read_may_be_anything(row):
         whole = row.vjp(x, 0.7)
         for wanted in map(tuple, subsets(floats(row))):
             read = reads(row.rule, frozenset(wanted))
+            assert list(read) == sorted(read, key=str)  # operands, then "out": the tape is laid out in this order
             junk = [-99 if i in row.rule.integers else math.nan for i in range(row.rule.arity)]
             poisoned = [v if i in read else junk[i] for i, v in enumerate(x)]
             gradient = row.vjp(poisoned, 0.7, wanted, out if "out" in read else math.nan)

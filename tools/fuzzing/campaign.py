@@ -18,6 +18,7 @@ from tools.fuzzing.case import Case
 from tools.fuzzing.choices import Drawn
 from tools.fuzzing.corpus import save
 from tools.fuzzing.patterns import case as make_case
+from tools.fuzzing.report import checked
 from tools.fuzzing.worker import Worker
 
 EXAMPLES = 150
@@ -35,10 +36,14 @@ class Found(Exception):
 
 @dataclass
 class Tally:
-    """What a campaign has done. A program is a kernel with one pattern of arguments; only distinct ones count."""
+    """What a campaign has done. A program is a kernel with one pattern of arguments; only distinct kernels count.
+
+    programs: by what became of them, see `Report`. ways: kernels that were checked, by how.
+    """
 
     kernels: int = 0
     programs: Counter[str] = field(default_factory=Counter[str])
+    ways: Counter[str] = field(default_factory=Counter[str])
     notes: Counter[str] = field(default_factory=Counter[str])
     finds: list[str] = field(default_factory=list[str])
 
@@ -107,6 +112,8 @@ class Campaign:
         if shrinking.best is None:
             self.tally.kernels += 1
             self.tally.programs.update(report.counts)
+            if checked(report.counts):
+                self.tally.ways.update([*case.modes, f"LLVM level {case.level}", f"primal {case.primal}"])
             if report.note:
                 self.tally.notes[report.note.split(": ", 2)[-1][:120]] += 1
             self.tell(self.tally)

@@ -47,9 +47,11 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel (the function `kernel` of `source`) and the calls to make.
+    """A kernel (the function `kernel` of `source`), the calls to make, and what they are held against.
 
-    `aliased`: whether the derivative is the version for arrays that share memory. `level`: of LLVM's optimiser.
+    aliased: whether the derivative is the version for arrays that share memory. level: of LLVM's optimiser.
+    modes: those that are checked; "forward" is one of them. primal: who compiles the kernel itself, Numba from
+    beginning to end ("numba"), or LLVM as Numba lowered it for irad ("lowered"), which takes half the time.
     """
 
     source: str
@@ -57,6 +59,8 @@ class Case:
     patterns: tuple[Pattern, ...]
     aliased: bool
     level: int = 1
+    modes: tuple[str, ...] = ("forward", "reverse", "split")
+    primal: str = "numba"
 
     @property
     def smooth(self) -> bool:

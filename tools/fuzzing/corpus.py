@@ -31,6 +31,8 @@ CASE = Case(
     ),
     aliased={aliased},
     level={level},
+    modes={modes},
+    primal={primal},
 )
 
 if __name__ == "__main__":
@@ -48,6 +50,8 @@ def text(case: Case, name: str, title: str) -> str:
         patterns="\n".join(f"        {p!r}," for p in case.patterns),
         aliased=case.aliased,
         level=case.level,
+        modes=repr(case.modes).replace("'", '"'),
+        primal=f'"{case.primal}"',
     )
 
 

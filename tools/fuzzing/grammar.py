@@ -51,7 +51,7 @@ class Writer(Expressions):
                 (3, self.count),
                 (3, self.leave),
                 (5 if scope.helpers else 0, self.help),
-                (1, self.stop),
+                (4, self.stop),
                 (1, self.store_index),
             ],
         )(scope)
@@ -161,7 +161,8 @@ class Writer(Expressions):
         if scope.returns is not None and chance(c, 50):
             return [f"if {self.condition(scope)}:", f"    return {scope.returns(scope)}"]
         what = pick(c, ('ValueError("low")', 'IndexError("high", 3)', "ZeroDivisionError()"))
-        return [f"if {self.leaf(scope)} > {pick(c, ('1.0', '3.0', '0.5'))}:", f"    raise {what}"]
+        rare = f"{self.leaf(scope)} > {pick(c, ('1.0', '3.0', '0.8'))}"
+        return [f"if {rare if chance(c, 60) else self.condition(scope)}:", f"    raise {what}"]
 
     # --- arrays ---
 

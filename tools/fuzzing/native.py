@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit, types
 from numba.core import config
-from numba.core.registry import cpu_target
+from numba.core.codegen import JITCPUCodegen
 from numpy.typing import NDArray
 
 from irad import llvm, pipeline
 from irad.frontend import abi, target
 from irad.frontend.abi import ALIASED, Leaf
+from irad.frontend.lower import lower
 from irad.ir.types import size_of
 from tools.fuzzing.case import Case, Memory
 
@@ -158,16 +160,25 @@ def _exception(slot: Any, status: int) -> Any:
 
 
 class Primal:
-    """The kernel as Numba compiles it."""
+    """The kernel itself, compiled by whom the case says."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.function = case, load(case.source)
-        signature = numba_types(case)
-        config.OPT = type(config.OPT)(case.level)  # of what this compiles and what irad links
-        self.function.compile(signature)
-        self.compiled = self.function.overloads[signature]
-        self.result = self.compiled.signature.return_type
-        self.address = self.compiled.library.get_pointer_to_function(self.compiled.fndesc.llvm_func_name)
+        made = self.by_numba if case.primal == "numba" else self.as_lowered
+        self.result, self.address = made(numba_types(case))
+
+    def by_numba(self, signature: tuple[Any, ...]) -> tuple[Any, int]:
+        with optimizing(self.case.level):
+            self.function.compile(signature)
+        self.kept = self.function.overloads[signature]
+        symbol = self.kept.fndesc.llvm_func_name
+        return self.kept.signature.return_type, self.kept.library.get_pointer_to_function(symbol)
+
+    def as_lowered(self, signature: tuple[Any, ...]) -> tuple[Any, int]:
+        lowered = lower(self.function, signature)
+        text = llvm.optimize(lowered.text, [lowered.name], self.case.level)
+        self.kept = compiled([text], self.case.level)
+        return lowered.signature.return_type, self.kept.get_pointer_to_function(lowered.name)
 
     def __call__(self, memory: Memory) -> Outcome:
         slot, raised = Slot.of(self.result), ctypes.c_void_p(0)
@@ -179,16 +190,16 @@ class Primal:
 class Derivatives:
     """What irad makes of the kernel, a mode at a time."""
 
-    def __init__(self, case: Case, function: Any, modes: Sequence[str]) -> None:
+    def __init__(self, case: Case, function: Any) -> None:
         self.case, self.function = case, function
         signature, entries = numba_types(case), dict[str, str]()
         texts: list[str] = []
-        for mode in modes:
+        for mode in case.modes:
             made = pipeline.derive(pipeline.Request(function, signature, mode, self.activity(mode), case.aliased))
             texts.append(llvm.optimize(made.emitted, list(made.entries.values()), case.level))
             entries |= made.entries
             self.result = made.signature.return_type
-        self.library = compiled(texts)
+        self.library = compiled(texts, case.level)
         self.addresses = {role: self.library.get_pointer_to_function(symbol) for role, symbol in entries.items()}
 
     def activity(self, mode: str) -> tuple[str, ...]:
@@ -268,17 +279,28 @@ class Bars:
         return found
 
 
-def compiled(texts: Sequence[str]) -> Any:
+@contextlib.contextmanager
+def optimizing(level: int) -> Iterator[None]:
+    """Numba compiles at a level of LLVM's optimiser."""
+    before, config.OPT = config.OPT, type(config.OPT)(level)
+    try:
+        yield
+    finally:
+        config.OPT = before
+
+
+@functools.cache
+def codegen(level: int) -> Any:
+    """Numba's generation of machine code at a level."""
+    with optimizing(level):
+        return JITCPUCodegen(f"fuzzed.{level}")
+
+
+def compiled(texts: Sequence[str], level: int) -> Any:
     """A library with the machine code of some modules."""
     with target.lock:
-        library = target.CompiledLibrary(cpu_target.target_context.codegen(), "fuzzed")
+        library = target.CompiledLibrary(codegen(level), "fuzzed")
         for text in texts:
             library.add_llvm_module(llvm.parse(text))
         library.finalize()
     return library
-
-
-@functools.cache
-def remember() -> None:
-    """Lower and normalise a kernel once for its three modes."""
-    llvm.normalize = functools.lru_cache(4)(llvm.normalize)

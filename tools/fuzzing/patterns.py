@@ -16,9 +16,11 @@ def case(choices: Choices, patterns: int, size: int = SIZE) -> Case:
     """A kernel, and calls of it that the same compiled code can take."""
     source, arguments = kernel(choices, 2 + choices.below(size - 1))
     aliased = chance(choices, 65)
-    level = weighted(choices, [(7, 1), (1, 3)])
+    level = weighted(choices, [(4, 0), (3, 1), (4, 3)])
+    backward = weighted(choices, [(3, ("reverse",)), (3, ("split",)), (2, ("reverse", "split"))])
+    primal = weighted(choices, [(3, "lowered"), (1, "numba")])
     calls = tuple(pattern(choices, arguments, aliased) for _ in range(patterns))
-    return Case(source, tuple(arguments), calls, aliased, level)
+    return Case(source, tuple(arguments), calls, aliased, level, ("forward", *backward), primal)
 
 
 def pattern(choices: Choices, arguments: Sequence[Argument], aliased: bool) -> Pattern:

@@ -14,3 +14,8 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter[str])
     finds: list[str] = field(default_factory=list[str])
     note: str = ""
+
+
+def checked(programs: Counter[str]) -> int:
+    """Of programs by what became of them: those that were compared with Numba from beginning to end."""
+    return programs["run"] + programs["raised"]

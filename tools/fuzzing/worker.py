@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import multiprocessing
 import traceback
 from collections import Counter
@@ -14,6 +16,9 @@ from tools.fuzzing.report import Report
 KERNELS = 300
 """Kernels that one process checks: machine code is never given back."""
 
+COLLECT = 25
+"""Kernels between collections of garbage, which otherwise walk all that Numba remembers time and again."""
+
 _spawn = multiprocessing.get_context("spawn")
 
 
@@ -21,7 +26,11 @@ def _serve(pipe: Connection) -> None:
     from tools.fuzzing.oracle import check  # noqa: PLC0415  (only this process loads Numba)
 
     pipe.send(None)
-    while True:
+    gc.disable()
+    for number in itertools.count():
+        if number % COLLECT == 0:
+            gc.collect()
+            gc.freeze()
         try:
             case = pipe.recv()
         except (EOFError, KeyboardInterrupt):
