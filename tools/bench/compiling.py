@@ -6,6 +6,7 @@ another stage counts there only.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -114,23 +115,25 @@ def compilation(name: str, function: Any, argtypes: tuple[Any, ...], wrt: tuple[
 
 
 def generated(instructions: int) -> Any:
-    """A kernel whose normalised form has about that many instructions: loops, each with a long body and a branch."""
+    """A kernel whose normalised form has about that many instructions: loops, each with a long body and branches."""
     lines = ["def generated(x, out, a):", "    total = a"]
     for at in range(round(instructions / _PER_LOOP)):
         lines += ["    for i in range(1, x.shape[0]):", f"        s = x[i] * {1.0 + at / 1000} + total * 0.001"]
-        for k in range(_STATEMENTS):
-            lines.append(f"        s = s * (a + {k + 1}.5) / (1.0 + s * s) + x[i - 1] * {0.1 + k / 100}")
-            if k % 10 == 5:
-                lines.append(f"        t{k} = math.sin(s) if s > {0.01 * k} else s * a")
-                lines.append(f"        s += t{k}")
+        lines += [f"        s = step(s, a, x[i - 1], {0.1 + k / 100})" for k in range(_CALLS)]
         lines += [f"        out[i] = s * out[i - 1] + {at}.0", "        total += s * out[i]"]
-    source = "\n".join([*lines, "    return total", ""])
-    names: dict[str, Any] = {}
-    exec(f"import math\n{source}", names)
+    names: dict[str, Any] = {"step": _step}
+    exec("\n".join([*lines, "    return total", ""]), names)
     return numba.njit(names["generated"])
 
 
-_STATEMENTS, _PER_LOOP = 30, 270
+@numba.njit
+def _step(s: float, a: float, x: float, scale: float) -> float:
+    s = s * (a + scale) / (1.0 + s * s) + x * scale
+    t = math.sin(s) if s > scale else s * a
+    return s + t * math.exp(-s * scale)
+
+
+_CALLS, _PER_LOOP = 25, 560
 
 
 def report(out: Console, names: Sequence[str]) -> None:
