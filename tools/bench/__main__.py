@@ -28,6 +28,12 @@ _existing = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--kernels", "names", default="", metavar="A,B", help="Only these kernels.")
 @click.option("--quick", is_flag=True, help="Demo sizes, few rounds; neither other programs nor fresh processes.")
 @click.option("--rounds", default=9, show_default=True, type=click.IntRange(FEWEST), help="Medians are of that many.")
+@click.option(
+    "--skip",
+    multiple=True,
+    type=click.Choice(["peers", "fresh", "growth"]),
+    help="Leave parts out: other programs, what fresh processes measure, other sizes.",
+)
 @click.option("--json", "output", metavar="OUT", type=_file, help="Keep the results here.")
 @click.option("--compare", "old", metavar="OLD", type=_existing, help="Show what changed since these results.")
 @click.option("--from", "given", metavar="JSON", type=_existing, help="Report these results; measure nothing.")
@@ -37,6 +43,7 @@ def main(
     names: str,
     quick: bool,
     rounds: int,
+    skip: tuple[str, ...],
     output: Path | None,
     old: Path | None,
     given: Path | None,
@@ -58,7 +65,7 @@ def main(
             cases = chosen(wanted)
         except KeyError as unknown:
             raise click.UsageError(unknown.args[0]) from None
-        results, wrong = _quick(cases) if quick else _measured(cases, rounds)
+        results, wrong = _quick(cases) if quick else _measured(cases, rounds, skip)
     if output is not None:
         results.save(output)
     for cells in (report.times(results.rows), report.firsts(results.rows), report.growth(results.growth)):
@@ -67,17 +74,17 @@ def main(
     _words(out, results, quick=quick or given is not None)
     if old is not None:
         _changes(out, Results.load(old), results)
-    if write if write is not None else not (wanted or quick or given):
+    if write if write is not None else not (wanted or quick or skip or given):
         report.page(results, DOCS)
     if wrong:
         raise click.ClickException("\n".join(wrong))
 
 
-def _measured(cases: Sequence[Case], rounds: int) -> tuple[Results, list[str]]:
+def _measured(cases: Sequence[Case], rounds: int, skip: Sequence[str]) -> tuple[Results, list[str]]:
     """All results, and the gradients that were wrong."""
     one_core()
-    others = peers.installed()
-    growths = [g for g in GROWTH if any(case.kernel == g.kernel for case in cases)]
+    others = () if "peers" in skip else peers.installed()
+    growths = [g for g in GROWTH if "growth" not in skip and any(case.kernel == g.kernel for case in cases)]
     rows: list[Row] = []
     wrong: list[str] = []
     with _progress() as progress:
@@ -85,7 +92,8 @@ def _measured(cases: Sequence[Case], rounds: int) -> tuple[Results, list[str]]:
         for case in cases:
             progress.update(task, description=case.label)
             try:
-                rows.append(run.measure(case, rounds, others, progress.refresh, fresh_processes=True))
+                row = run.measure(case, rounds, others, progress.refresh, fresh_processes="fresh" not in skip)
+                rows.append(row)
             except WrongGradientError as error:
                 wrong.append(str(error))
             progress.advance(task)
