@@ -13,7 +13,7 @@ from rich.table import Table
 from tools.bench import compiling, peers, report, run
 from tools.bench.cases import GROWTH, Case, chosen
 from tools.bench.contenders import WrongGradientError
-from tools.bench.results import Results, Row, compare, newly_refused
+from tools.bench.results import Grown, Results, Row, compare, newly_refused
 from tools.bench.timing import one_core
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -74,7 +74,7 @@ def main(
     _words(out, results, quick=quick or given is not None)
     if old is not None:
         _changes(out, Results.load(old), results)
-    if write if write is not None else not (wanted or quick or skip or given):
+    if write if write is not None else not (wanted or quick or skip or given or wrong):
         report.page(results, DOCS)
     if wrong:
         raise click.ClickException("\n".join(wrong))
@@ -87,21 +87,24 @@ def _measured(cases: Sequence[Case], rounds: int, skip: Sequence[str]) -> tuple[
     growths = [g for g in GROWTH if "growth" not in skip and any(case.kernel == g.kernel for case in cases)]
     rows: list[Row] = []
     wrong: list[str] = []
-    with _progress() as progress:
-        task = progress.add_task("", total=len(cases) + len(growths))
-        for case in cases:
-            progress.update(task, description=case.label)
-            try:
-                row = run.measure(case, rounds, others, progress.refresh, fresh_processes="fresh" not in skip)
-                rows.append(row)
-            except WrongGradientError as error:
-                wrong.append(str(error))
-            progress.advance(task)
-        grown = []
-        for growth in growths:
-            progress.update(task, description=f"growth of {growth.kernel}")
-            grown.append(run.grow(growth, rounds, progress.refresh))
-            progress.advance(task)
+    grown: list[Grown] = []
+    try:
+        with _progress() as progress:
+            task = progress.add_task("", total=len(cases) + len(growths))
+            for case in cases:
+                progress.update(task, description=case.label)
+                try:
+                    row = run.measure(case, rounds, others, progress.refresh, fresh_processes="fresh" not in skip)
+                    rows.append(row)
+                except WrongGradientError as error:
+                    wrong.append(str(error))
+                progress.advance(task)
+            for growth in growths:
+                progress.update(task, description=f"growth of {growth.kernel}")
+                grown.append(run.grow(growth, rounds, progress.refresh))
+                progress.advance(task)
+    except KeyboardInterrupt:
+        wrong.append("interrupted: the rest was not measured")
     return Results(run.machine(), rows, grown), wrong
 
 
