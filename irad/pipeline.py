@@ -127,10 +127,6 @@ class Derivation:
         return self.request.mode
 
     @cached_property
-    def defined(self) -> frozenset[str]:
-        return frozenset(n for n, f in read(self.text).functions.items() if not f.is_declaration)
-
-    @cached_property
     def root(self) -> Key:
         """The derivative that the entry calls."""
         active: list[int] = []
@@ -176,7 +172,8 @@ class Derivation:
         pointers = objects(function, self.apart(function, is_root), numbers)
         held = kinds(function, pointers, self.float_arrays(function) if is_root else {})
         wanted = self.wanted(function, key)
-        active = activity(function, facts, pointers, held, wanted, self.defined)
+        defined = [name for name, other in module.functions.items() if not other.is_declaration]
+        active = activity(function, facts, pointers, held, wanted, defined)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
         stable = memory(
