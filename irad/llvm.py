@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from irad import rewrite
@@ -26,6 +26,7 @@ _tape = ctypes.c_void_p()
 _ll.add_symbol("irad_tape_cache", ctypes.addressof(_tape))
 _libc = ctypes.CDLL(None)
 _libc.free.argtypes = [ctypes.c_void_p]
+_libc.malloc.argtypes, _libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
 
 
 def release_tape() -> None:
@@ -35,6 +36,33 @@ def release_tape() -> None:
     """
     waiting, _tape.value = _tape.value, None
     _libc.free(waiting)
+
+
+_BLANK = 0xA5  # what tape memory holds before it is used, while it is measured
+
+
+def tape_bytes(run: Callable[[], object], most: int = 1 << 28) -> int | None:
+    """How much tape memory one run of a derivative writes, in bytes; None when that is more than `most` (of 256 MB).
+
+    `run` must have been compiled before. It finds a chunk of memory waiting that is large enough for all of its tape,
+    and what it leaves in there is looked at afterwards: derivative code itself counts nothing. Not to be called while
+    another thread runs a derivative.
+    """
+    release_tape()
+    chunk: int | None = _libc.malloc(most)
+    if chunk is None:
+        raise MemoryError
+    ctypes.memset(chunk, _BLANK, most)
+    header = (ctypes.c_uint64 * 2).from_address(chunk)
+    header[:] = (0, most)
+    _tape.value = chunk
+    run()
+    if _tape.value != chunk:  # it was too small, and another one took its place
+        return None
+    first = (chunk + ctypes.sizeof(header) + 63) & -64
+    used = ctypes.string_at(first, chunk + most - first).rstrip(bytes([_BLANK]))
+    release_tape()
+    return len(used)
 
 
 def use_machine(cpu: str, features: str) -> None:

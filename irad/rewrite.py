@@ -261,16 +261,17 @@ def _short_latches(lines: list[str], text: str) -> list[int]:
              if decided & set(inside.split(", "))}  # fmt: skip
     found: list[int] = []
     for blocks in _graphs(lines):
-        for latch in blocks.values():
-            at = latch.lines[-1] if latch.lines else -1
-            ends = _LATCH.match(lines[at]) if at >= 0 else None
+        back = _retreating(blocks)
+        sources = _sources(blocks) if back else {}
+        for latch, header in back:
+            at = blocks[latch].lines[-1]
+            ends = _LATCH.match(lines[at])
             if ends is None or any(lines[at].endswith(f"!llvm.loop {n}") for n in asked):
                 continue
-            for header, continues in ((ends[2], True), (ends[3], False)):
-                body = _loop(blocks, header, latch.name)
-                if body and _short(lines, blocks, body, header, latch, ends[1], continues):
-                    found.append(at)
-    return found
+            body = _loop(blocks, sources, header, latch)
+            if body and _short(lines, blocks, body, back, header, latch, ends):
+                found.append(at)
+    return sorted(set(found))
 
 
 def _graphs(lines: list[str]) -> Iterator[dict[str, _Block]]:
@@ -288,20 +289,46 @@ def _graphs(lines: list[str]) -> Iterator[dict[str, _Block]]:
         elif blocks is not None:
             label = _LABEL.match(line)
             if label:
+                if not block.lines:  # the entry block has a name of its own
+                    blocks.pop("", None)
                 block = blocks[label[1]] = _Block(label[1])
             elif line.startswith("  ") and not line.startswith("    #dbg"):
                 block.lines.append(at)
                 block.targets += _TARGET.findall(line)
 
 
-def _loop(blocks: dict[str, _Block], header: str, latch: str) -> set[str]:
-    """The natural loop of the edge latch -> header; empty when there is none."""
-    if header not in blocks or not header:
-        return set()
+def _retreating(blocks: dict[str, _Block]) -> list[tuple[str, str]]:
+    """The edges that go back to a block on the way from the entry: one in every cycle."""
+    entry = next(iter(blocks))
+    back: list[tuple[str, str]] = []
+    path, seen = {entry}, {entry}
+    stack = [(entry, iter(blocks[entry].targets))]
+    while stack:
+        name, targets = stack[-1]
+        target = next(targets, None)
+        if target is None:
+            path.discard(name)
+            stack.pop()
+        elif target in path:
+            back.append((name, target))
+        elif target not in seen:
+            seen.add(target)
+            path.add(target)
+            stack.append((target, iter(blocks[target].targets)))
+    return back
+
+
+def _sources(blocks: dict[str, _Block]) -> dict[str, list[str]]:
+    """The blocks from which each block is reached."""
     sources: dict[str, list[str]] = {}
     for block in blocks.values():
         for target in block.targets:
             sources.setdefault(target, []).append(block.name)
+    return sources
+
+
+def _loop(blocks: dict[str, _Block], sources: dict[str, list[str]], header: str, latch: str) -> set[str]:
+    """The natural loop of the edge latch -> header; empty when there is none."""
     body, todo = {header, latch}, [latch] if latch != header else []
     while todo:
         for source in sources.get(todo.pop(), []):
@@ -312,23 +339,21 @@ def _loop(blocks: dict[str, _Block], header: str, latch: str) -> set[str]:
 
 
 def _short(
-    lines: list[str], blocks: dict[str, _Block], body: set[str], header: str, latch: _Block, test: str, continues: bool
+    lines: list[str],
+    blocks: dict[str, _Block],
+    body: set[str],
+    back: list[tuple[str, str]],
+    header: str,
+    latch: str,
+    ends: re.Match[str],
 ) -> bool:
-    if not _innermost(blocks, body, header):
+    """Whether a loop is innermost, of a small constant count, and small when unrolled."""
+    size = sum(len(blocks[name].lines) for name in body)
+    if size > _MOST_INSTRUCTIONS or any(b in body and h in body and h != header for b, h in back):
         return False
-    inside = [lines[at] for name in body for at in blocks[name].lines]
-    trips = _trips("\n".join(inside), test, latch.name, continues)
-    return trips is not None and trips * len(inside) <= _MOST_INSTRUCTIONS
-
-
-def _innermost(blocks: dict[str, _Block], body: set[str], header: str) -> bool:
-    """Whether `body` has no cycle but through its header."""
-    waiting = {b: {t for t in blocks[b].targets if t in body and t != header} for b in body}
-    while True:
-        done = {b for b, after in waiting.items() if not after & waiting.keys()}
-        if not done:
-            return not waiting
-        waiting = {b: after for b, after in waiting.items() if b not in done}
+    inside = "\n".join(lines[at] for name in body for at in blocks[name].lines)
+    trips = _trips(inside, ends[1], latch, continues=ends[2] == header)
+    return trips is not None and trips * size <= _MOST_INSTRUCTIONS
 
 
 def _trips(inside: str, test: str, latch: str, continues: bool) -> int | None:

@@ -17,7 +17,13 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Args = tuple[Array, Array, Array, Indices, Array, Array, Array]
 
-SIZES = {"tiny": (2, 4, 7), "demo": (10, 300, 2000), "ba01": (49, 7776, 3184), "ba1": (49, 7776, 31843)}
+SIZES = {
+    "tiny": (2, 4, 7),
+    "demo": (10, 300, 2000),
+    "ba001": (49, 7776, 318),
+    "ba01": (49, 7776, 3184),
+    "ba1": (49, 7776, 31843),
+}
 WRT = (0, 1, 2)
 OUTPUTS = (5, 6)
 
@@ -98,9 +104,10 @@ def ba(
 
 
 @njit
-def _blocks(cameras: Array, points: Array, weights: Array, observations: Indices, features: Array) -> Array:
-    """The blocks (o, 2, 15): one primal and two reverse sweeps per observation."""
-    blocks = np.empty((observations.shape[0], 2, 15))
+def _fill_blocks(
+    cameras: Array, points: Array, weights: Array, observations: Indices, features: Array, blocks: Array
+) -> None:
+    """Write blocks (o, 2, 15): one primal and two reverse sweeps per observation."""
     for o in range(observations.shape[0]):
         c = cameras[observations[o, 0]]
         x = points[observations[o, 1]]
@@ -143,7 +150,6 @@ def _blocks(cameras: Array, points: Array, weights: Array, observations: Indices
             turn = cosine * (z0 * x0 + z1 * x1 + z2 * x2) - sine * (z0 * y0 + z1 * y1 + z2 * y2 - along * dot)
             turn -= (d0 * a0 + d1 * a1 + d2 * a2) * inverse
             b[0], b[1], b[2] = d0 * inverse + turn * a0, d1 * inverse + turn * a1, d2 * inverse + turn * a2
-    return blocks
 
 
 @njit
@@ -171,7 +177,9 @@ def jacobian(args: Args) -> tuple[Array, Array]:
     The columns of a block are its camera (11), its point (3) and its weight. Hand-written; rotations must not be zero.
     """
     cameras, points, weights, observations, features, _, _ = args
-    return _blocks(cameras, points, weights, observations, features), -2.0 * weights
+    blocks = np.empty((observations.shape[0], 2, 15))
+    _fill_blocks(cameras, points, weights, observations, features, blocks)
+    return blocks, -2.0 * weights
 
 
 def derivative(args: Args, seeds: tuple[Array, Array] | None = None) -> tuple[Array, Array, Array]:

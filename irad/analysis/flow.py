@@ -64,9 +64,9 @@ class Flow:
         """Whether `value` is computed inside `loop`."""
         return isinstance(value, Instruction) and self.block_of.get(value) in loop.blocks
 
-    def reaches(self, block: Block) -> set[Block]:
-        """Blocks that can run after `block` has ended (itself included only when it lies on a cycle)."""
-        return self._after[block]
+    def reaches(self, block: Block, other: Block) -> bool:
+        """Whether `other` can run after `block` has ended; a block reaches itself only when it lies on a cycle."""
+        return bool(self._after[block] >> self._index[other] & 1)
 
     @cached_property
     def _span(self) -> dict[Block, tuple[int, int]]:
@@ -92,18 +92,24 @@ class Flow:
         return span
 
     @cached_property
-    def _after(self) -> dict[Block, set[Block]]:
-        after: dict[Block, set[Block]] = {}
-        for block in self.order:
-            seen: set[Block] = set()
-            stack = list(self.graph.successors[block])
-            while stack:
-                other = stack.pop()
-                if other not in seen:
-                    seen.add(other)
-                    stack.extend(self.graph.successors[other])
-            after[block] = seen
+    def _after(self) -> dict[Block, int]:
+        """The blocks that each block reaches, as the bits of an integer: sets of blocks would be slow and large."""
+        bit = {block: 1 << n for block, n in self._index.items()}
+        after = dict.fromkeys(self.order, 0)
+        changed = True
+        while changed:  # backwards, so that only loops make another round necessary
+            changed = False
+            for block in reversed(self.order):
+                reached = after[block]
+                for following in self.graph.successors[block]:
+                    reached |= bit[following] | after[following]
+                changed |= reached != after[block]
+                after[block] = reached
         return after
+
+    @cached_property
+    def _index(self) -> dict[Block, int]:
+        return {block: n for n, block in enumerate(self.order)}
 
     def __str__(self) -> str:
         lines = [f"{len(self.order)} blocks, {len(self.loops)} loops"]

@@ -73,12 +73,12 @@ def memory(function: Function, flow: Flow, objects: Objects, *, split: bool, fre
             overwritten[load] = None
             continue
         block = flow.block_of[load]
-        after = flow.reaches(block)
-        for o in source:
-            for write in writes.get(o, []):
-                at = flow.block_of[write]
-                if at in after or (at is block and position[write] > position[load]):
-                    overwritten[load] = write
+        candidates = (write for o in source for write in reversed(writes.get(o, [])))
+        for write in candidates:
+            at = flow.block_of[write]
+            if flow.reaches(block, at) or (at is block and position[write] > position[load]):
+                overwritten[load] = write
+                break
     return Memory(overwritten, dict(writes))
 
 

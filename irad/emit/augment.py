@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from irad.analysis.canonical import FRAME
@@ -252,14 +253,18 @@ def member_sizes(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> tup
 
 
 def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value], *, before: int) -> Value:
-    """Byte offset of member number `before`, of a buffer that was allocated: nothing can overflow."""
+    """Byte offset of member number `before`, of a buffer that was allocated: nothing can overflow.
+
+    Arrays of the same shape take the same room, so that code for an offset is short however many lie before it.
+    """
     offset: Value = integer(0, I64)
-    for place in buffer.members[:before]:
-        size: Value = integer(size_of(place.type), I64)
-        for loop in place.loops:
+    alike = Counter((tuple(place.loops), size_of(place.type)) for place in buffer.members[:before])
+    for (loops, unit), times in alike.items():
+        size: Value = integer(unit, I64)
+        for loop in loops:
             size = out.binary("mul", size, counts[loop])
         padded = out.binary("and", out.binary("add", size, integer(63, I64)), integer(-64, I64))
-        offset = out.binary("add", offset, padded)
+        offset = out.binary("add", offset, out.binary("mul", padded, integer(times, I64)))
     return offset
 
 

@@ -24,9 +24,9 @@ def register(makers: Sequence[Callable[..., Any]], jvp: Any, vjp: Any, autodiff:
     """Make the public functions known to Numba. `makers`: those that turn a kernel into a derivative function."""
     for maker in makers:
         _make_overload(maker)
-    _extending.overload(jvp)(typed_jvp)
-    _extending.overload(vjp)(typed_vjp)
-    _extending.overload(autodiff)(_autodiff_overload())
+    for function, typed in ((jvp, typed_jvp), (vjp, typed_vjp), (autodiff, _autodiff_overload())):
+        # inlined, the kernel's address is gone, which a caller with cache=True could not keep
+        _extending.overload(function, jit_options={"forceinline": True})(typed)
 
 
 def _make_overload(maker: Callable[..., Any]) -> None:

@@ -1,0 +1,1 @@
+"""What irad's derivatives cost, beside hand-written ones and other programs: python -m tools.bench."""
