@@ -152,7 +152,7 @@ def _derive(query: calls.Query) -> calls.Derivative:
     from irad import pipeline  # noqa: PLC0415
 
     request = pipeline.Request(
-        query.dispatcher, query.argtypes, query.mode, query.activity, aliased=query.aliased, strict=query.strict
+        query.dispatcher, query.argtypes, query.mode, query.activity, query.aliased, query.strict, query.value
     )
     return cast(calls.Derivative, pipeline.derive(request))
 

@@ -50,6 +50,7 @@ class Request:
     mode: "forward", "reverse" (primal and reverse in one call) or "split" (augmented call and pullback).
     activity, per argument: "const", "active" (floats, and tuples of them; reverse), "duplicated".
     aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
+    value: whether the result is wanted too (mode "reverse"); where it is not, its memory is not filled.
     """
 
     dispatcher: Any
@@ -58,6 +59,7 @@ class Request:
     activity: tuple[str, ...]
     aliased: bool = False
     strict: bool = False
+    value: bool = True
 
 
 @dataclass(frozen=True)
@@ -315,7 +317,12 @@ class Derivation:
     @cached_property
     def interface(self) -> entry.Interface:
         return entry.Interface(
-            self.leaves, self.request.activity, self.result, abi.struct_type(self.result_type), self.checks()
+            self.leaves,
+            self.request.activity,
+            self.result,
+            abi.struct_type(self.result_type),
+            self.checks(),
+            self.request.value,
         )
 
     def checks(self) -> tuple[tuple[int, int], ...]:
@@ -330,7 +337,8 @@ class Derivation:
     @cached_property
     def symbol(self) -> str:
         """A name for the entries that no other derivative has: two caches may meet in one process."""
-        content = repr((self.text, self.request.mode, self.request.activity, self.request.aliased, self.flags))
+        asked = self.request
+        content = repr((self.text, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
         return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
 
     @cached_property

@@ -54,7 +54,7 @@ class Interface:
 
     `arguments` holds the leaves of each argument, `activity` what is asked of it (const, active, duplicated), `result`
     the leaves of the return value and `result_type` its layout in memory. `checks` are pairs of LLVM arguments (by
-    position) that must not overlap.
+    position) that must not overlap. `value`: whether a reverse entry leaves the result.
     """
 
     arguments: tuple[tuple[Leaf, ...], ...]
@@ -62,6 +62,7 @@ class Interface:
     result: tuple[Leaf, ...]
     result_type: Type
     checks: tuple[tuple[int, int], ...]
+    value: bool = True
 
     def flat(self) -> list[tuple[Leaf, str]]:
         """Every leaf with its argument's activity, in the order of the LLVM parameters after retptr and excinfo."""
@@ -402,21 +403,26 @@ def _shadow_parameters(interface: Interface) -> list[Argument]:
 def reverse(
     name: str, interface: Interface, subject: Subject, augmented: str, backward: str, *, concrete: bool
 ) -> tuple[Function, Value]:
-    """`i32 name(retptr, excinfo, primal..., shadows..., seeds..., bars)`: primal and reverse in one call."""
+    """`i32 name(retptr, excinfo, primal..., shadows..., seeds..., bars)`: primal and reverse in one call.
+
+    A result that is not wanted goes to memory that nobody reads: what only it needs is not computed.
+    """
     given, seeds, bars = _shadow_parameters(interface), Seeds.of(interface), Argument(PTR, "bars")
     entry = Entry(name, interface, subject, [*given, *seeds.arguments, bars], concrete)
     out = entry.out
     entry.open_heap()
     shadow = entry.zeroed(interface.result_type) if interface.has_shadow else NULL
     frame = out.alloca(Array(max(subject.planned().frame_size, 16), I8), align=16)
+    result = entry.retptr if interface.value else out.alloca(interface.result_type, align=16)
     entry.check()
     failed = Block("out.of.memory")
     shadows = entry.shadows(given, shadow, failed)
-    status = out.call(augmented, I32, [entry.retptr, entry.excinfo, *entry.flat, *shadows, frame])
+    status = out.call(augmented, I32, [result, entry.excinfo, *entry.flat, *shadows, frame])
     entry.end(status, failed)
     seeds.put(entry, shadow)
     out.call(backward, VOID, [frame, bars])
-    entry.adopt(entry.retptr)
+    if interface.value:
+        entry.adopt(entry.retptr)
     entry.close_heap()
     out.ret(status)
     entry.out_of_memory(failed)

@@ -47,6 +47,7 @@ class Query:
     activity: tuple[str, ...]
     aliased: bool = False
     strict: bool = False
+    value: bool = True
 
 
 class Compiled:

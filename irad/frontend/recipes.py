@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irad.errors import BadArgumentType
@@ -154,6 +154,9 @@ class Gradient(Recipe):
     @property
     def verb(self) -> str:
         return "value_and_grad" if self.value else "grad"
+
+    def query(self, kinds: Sequence[Any], mode: str) -> Query:
+        return replace(super().query(kinds, mode), value=self.value)
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
         kinds = [arguments.plain(kind) for kind in kinds]

@@ -95,10 +95,10 @@ class Project:
 
 def test_cache_is_hit_and_misses_after_edits(tmp_path: Path) -> None:
     project = Project(tmp_path, FILES)
-    assert project.run() == ([44.0, 22.0, 23.0, 22.0, 22.0], 2)
+    assert project.run() == ([44.0, 22.0, 23.0, 22.0, 22.0], 3)
     assert project.run() == ([44.0, 22.0, 23.0, 22.0, 22.0], 0)
     project.edit("helper.py", "11.0", "13.0")
-    assert project.run() == ([52.0, 26.0, 27.0, 26.0, 26.0], 2)
+    assert project.run() == ([52.0, 26.0, 27.0, 26.0, 26.0], 3)
     project.edit("constants.py", "2.0", "3.0")
     assert project.run()[0] == [78.0, 39.0, 40.0, 39.0, 39.0]
     assert project.run() == ([78.0, 39.0, 40.0, 39.0, 39.0], 0)
