@@ -35,7 +35,7 @@ from irad.ir.check import check
 from irad.ir.lines import Lines, blame
 from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
 from irad.ir.read import read
-from irad.ir.types import DOUBLE, I1, PTR, SINGLE, Float
+from irad.ir.types import I1, PTR, Float
 from irad.ir.write import write
 from irad.plan import Plan, plan
 from irad.promise import Tape, Taped, saved, taped
@@ -48,7 +48,8 @@ class Request:
     """What is asked for: the derivative of `dispatcher` for argument types `argtypes` (Numba types).
 
     mode: "forward", "reverse" (primal and reverse in one call) or "split" (augmented call and pullback).
-    activity, per argument: "const", "active" (floats, and tuples of them; reverse), "duplicated".
+    activity, per argument: "const"; "active" (floats, and tuples of them; reverse); "duplicated" (arrays, and tuples of
+    arrays and floats, have shadows; in forward mode floats have tangents); "shadowed" (only the arrays have).
     aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
     """
 
@@ -155,13 +156,11 @@ class Derivation:
         """The derivative that the entry calls."""
         active: list[int] = []
         shadowed: list[int] = []
-        if any(leaf.role == "float" or entry.is_float_array(leaf) for leaf in self.result):
+        if any(leaf.role == "float" or entry.holds_floats(leaf) for leaf in self.result):
             shadowed.append(0)
         for position, (leaf, what) in enumerate(self.flat(), 2):
-            if what != "const" and leaf.role == "float":
-                active.append(position)
-            if what == "duplicated" and entry.is_float_array(leaf):
-                shadowed.append(position)
+            if entry.has_derivative(leaf, what):
+                (active if leaf.role == "float" else shadowed).append(position)
         roles = [(position, leaf.role) for position, (leaf, _) in enumerate(self.flat(), 2)]
         numbers, opaque = (tuple(p for p, role in roles if role == wanted) for wanted in ("data", "opaque"))
         return Key(self.lowered.name, tuple(active), tuple(shadowed), numbers, opaque)
@@ -255,12 +254,9 @@ class Derivation:
             if i < 2 or (role == "data" and not self.request.aliased)
         ]
 
-    def float_arrays(self, function: Function) -> dict[Argument, Float]:
-        found: dict[Argument, Float] = {}
-        for argument, (leaf, _) in zip(function.arguments[2:], self.flat(), strict=True):
-            if entry.is_float_array(leaf):
-                found[argument] = DOUBLE if leaf.itemsize == 8 else SINGLE
-        return found
+    def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
+        pairs = zip(function.arguments[2:], self.flat(), strict=True)
+        return {argument: frozenset(type for _, type in leaf.floats) for argument, (leaf, _) in pairs if leaf.floats}
 
     def wanted(self, function: Function, key: Key) -> Wanted:
         shadowed = frozenset(function.arguments[i] for i in key.shadowed)

@@ -96,8 +96,8 @@ def float_parts(type: Type) -> set[Float]:
             return set()
 
 
-def kinds(function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> Kinds:
-    """Kinds of `function`; `seeds` are pointer arguments whose memory is known to hold floats of a type."""
+def kinds(function: Function, objects: Objects, seeds: Mapping[Argument, Iterable[Float]]) -> Kinds:
+    """Kinds of `function`; `seeds` are pointer arguments whose memory is known to hold floats of these types."""
     return _Solver(function, objects, seeds).solve()
 
 
@@ -129,7 +129,7 @@ def _negation(flip: Instruction, type: Float) -> list[Instruction]:
 
 
 class _Solver:
-    def __init__(self, function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> None:
+    def __init__(self, function: Function, objects: Objects, seeds: Mapping[Argument, Iterable[Float]]) -> None:
         self.function, self.objects = function, objects
         self.floats: dict[Object, set[Float]] = defaultdict(set)
         self.integers = _integer_memory(function, objects)
@@ -143,9 +143,9 @@ class _Solver:
             for pointer in _pointers(instruction):
                 for o in objects.pointed(pointer):
                     self.touching[o].append(instruction)
-        for argument, type in seeds.items():
+        for argument, types in seeds.items():
             for o in objects.pointed(argument):
-                self.floats[o].add(type)
+                self.floats[o].update(types)
 
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)

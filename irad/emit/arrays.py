@@ -57,13 +57,15 @@ def overlap(out: Builder, one: View, other: View) -> Value:
     return out.binary("and", crossing, some)
 
 
-def accumulate(code: Code, source: View, target: View, type: Float) -> None:
-    """target += source, element by element; the shape is the target's."""
+def accumulate(code: Code, source: View, target: View, floats: Sequence[tuple[int, Float]]) -> None:
+    """target += source, element by element; the shape is the target's, `floats` where they lie in an element."""
 
     def add(source_at: Value, target_at: Value) -> None:
         out = code.out
-        total = out.binary("fadd", out.load(type, target_at), out.load(type, source_at))
-        out.store(total, target_at)
+        for at, type in floats:
+            where = out.offset(target_at, at)
+            total = out.binary("fadd", out.load(type, where), out.load(type, out.offset(source_at, at)))
+            out.store(total, where)
 
     _over(code, source, target, add)
 

@@ -103,7 +103,7 @@ def test_overlap() -> None:
 def accumulating(name: str, source: np.ndarray, target: np.ndarray, type: Float) -> Function:
     function, (s, t) = begin(name, "ps", "pt")
     code = Code(function, Builder(function.entry))
-    accumulate(code, view(source, s), view(target, t), type)
+    accumulate(code, view(source, s), view(target, t), [(0, type)])
     code.out.ret()
     return function
 
