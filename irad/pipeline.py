@@ -20,6 +20,7 @@ from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.nonnegative import decided
 from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.records import Element, Layout
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
@@ -193,10 +194,10 @@ class Derivation:
         single_return(function)
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         pointers = objects(function, self.apart(function, is_root), numbers, opaque)
-        floats = self.float_arrays(function) if is_root else {}
-        held = kinds(function, pointers, floats)
+        seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})
+        held = kinds(function, pointers, seeds, layouts)
         if negations(function, held):
-            held = kinds(function, pointers, floats)
+            held = kinds(function, pointers, seeds, layouts)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, defined)
@@ -257,6 +258,19 @@ class Derivation:
     def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
         pairs = zip(function.arguments[2:], self.flat(), strict=True)
         return {argument: frozenset(type for _, type in leaf.floats) for argument, (leaf, _) in pairs if leaf.floats}
+
+    def record_arrays(self, function: Function) -> dict[Argument, Layout]:
+        """Where the floats lie in arguments that are arrays of records."""
+        found: dict[Argument, Layout] = {}
+        start = 2
+        for group in self.leaves:
+            flat = function.arguments[start : start + len(group)]
+            for at, leaf in enumerate(group):
+                if leaf.floats and leaf.dtype_kind == "other":
+                    steps = frozenset(flat[i] for i in (at - 1, *leaf.strides))
+                    found[flat[at]] = Layout(Element(leaf.itemsize, leaf.floats), steps)
+            start += len(group)
+        return found
 
     def wanted(self, function: Function, key: Key) -> Wanted:
         shadowed = frozenset(function.arguments[i] for i in key.shadowed)
@@ -343,7 +357,7 @@ class Derivation:
             raise error.at(self.place_of(error)) from None
 
     def _module(self, *, concrete: bool) -> Module:
-        adjoints: set[Float] = set()
+        adjoints: set[Element] = set()
         functions: list[Function] = []
         scopes = self.scopes()
         for key, analysed in self.functions.items():

@@ -115,6 +115,22 @@ def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
     return "call" in made and "@irad_alloc(" in made
 
 
+# --- records --------------------------------------------------------------------------------------------------------
+
+_MOVED = re.compile(
+    r"^  (%\S+) = load \[(\d+) x i8\], ptr (%[^\s,]+)(?:, align \d+)?(?:, !dbg !\d+)?\n"
+    r"  store \[\d+ x i8\] \1, ptr (%[^\s,]+)(?:, align \d+)?((?:, !dbg !\d+)?)$",
+    re.MULTILINE,
+)
+_MOVE = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+def records_as_blocks(text: str) -> str:
+    """`text` with assignments of whole records as memmoves, of which LLVM would make a copy of each byte by itself."""
+    text, moves = _MOVED.subn(r"  call void @llvm.memmove.p0.p0.i64(ptr \4, ptr \3, i64 \2, i1 false)\5", text)
+    return text if not moves or "declare void @llvm.memmove.p0.p0.i64(" in text else f"{text}\n{_MOVE}\n"
+
+
 # --- complex powers -------------------------------------------------------------------------------------------------
 
 _POWER = re.compile(r"@(irad\.cpow(?:\.real|\.imag)?f?)(?:\.\d+)?\(")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from irad.analysis.records import Element
 from irad.ir.build import Builder
 from irad.ir.model import Block, Function, Phi, Value, integer
 from irad.ir.types import I1, I64, Float
@@ -64,8 +65,9 @@ def accumulate(code: Code, source: View, target: View, floats: Sequence[tuple[in
         out = code.out
         for at, type in floats:
             where = out.offset(target_at, at)
-            total = out.binary("fadd", out.load(type, where), out.load(type, out.offset(source_at, at)))
-            out.store(total, where)
+            align = Element(target.itemsize, tuple(floats)).alignment(at, type)
+            added = out.load(type, out.offset(source_at, at), align)
+            out.store(out.binary("fadd", out.load(type, where, align), added), where, align)
 
     _over(code, source, target, add)
 

@@ -15,7 +15,16 @@ from irad.frontend.target import need
 from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Float, Int, Ptr, Struct, Type, field_offset, size_of
 
 _types: Any = need(
-    "numba.core.types", "BaseTuple", "Array", "Literal", "Omitted", "NoneType", "Boolean", "Complex", "Dispatcher"
+    "numba.core.types",
+    "BaseTuple",
+    "Array",
+    "Literal",
+    "Omitted",
+    "NoneType",
+    "Boolean",
+    "Complex",
+    "Record",
+    "Dispatcher",
 )
 _models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
 _ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
@@ -129,6 +138,11 @@ class _Flattened:
             case _types.BaseTuple():
                 for i, inner in enumerate(kind.types):
                     self.add(inner, f"{path}[{i}]", *_member(type, i, offset))
+            case _types.Record():
+                raise Unsupported(
+                    f"{path} is a record by itself, which irad does not take as an argument or result",
+                    hint="pass the array of records and an index",
+                )
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
@@ -168,6 +182,12 @@ class _Flattened:
 def floats_in(dtype: Any) -> tuple[tuple[int, Float], ...]:
     """The floats in an element of an array of Numba type `dtype`: where each lies, in bytes, and its type."""
     match dtype:
+        case _types.Record():
+            fields = sorted(dtype.fields.values(), key=lambda each: each.offset)
+            return tuple((each.offset + at, one) for each in fields for at, one in floats_in(each.type))
+        case _types.NestedArray():
+            size = _numpy.as_dtype(dtype.dtype).itemsize
+            return tuple((n * size + at, one) for n in range(dtype.nitems) for at, one in floats_in(dtype.dtype))
         case _types.Float(bitwidth=64) | _types.Complex(bitwidth=128):
             one = DOUBLE
         case _types.Float(bitwidth=32) | _types.Complex(bitwidth=64):

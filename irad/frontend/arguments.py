@@ -13,7 +13,16 @@ from irad.frontend.shadows import Code, View, shadow_type
 from irad.frontend.target import need
 
 _types: Any = need(
-    "numba.core.types", "Array", "BaseTuple", "BaseNamedTuple", "NamedTuple", "Float", "Complex", "Omitted", "unliteral"
+    "numba.core.types",
+    "Array",
+    "BaseTuple",
+    "BaseNamedTuple",
+    "NamedTuple",
+    "Float",
+    "Complex",
+    "Record",
+    "Omitted",
+    "unliteral",
 )
 _typeof: Any = need("numba.core.typing.typeof", "typeof").typeof
 
@@ -94,7 +103,8 @@ def _no_derivative(kernel: Kernel, name: str, kind: Any) -> IradError:
             hint="pass floats, or leave the argument out of those that are differentiated",
             place=kernel.place,
         )
-    return Unsupported(f"{name} is {kind}, which has no derivative", place=kernel.place)
+    hint = "pass the array of records and an index" if isinstance(kind, _types.Record) else ""
+    return Unsupported(f"{name} is {kind}, which has no derivative", hint=hint, place=kernel.place)
 
 
 def derivative_type(kind: Any) -> Any:

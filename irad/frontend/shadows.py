@@ -318,7 +318,9 @@ def differ(code: Code, one: View, other: View) -> Any:
     b.store(_ir.Constant(_BIT, 0), found)
     with _cgutils.loop_nest(b, code.sizes(one)[0], intp=_WORD) as indices:
         pairs = zip(*(floats_at(code, view, indices) for view in (one, other)), strict=True)
-        changed = code.any([b.fcmp_unordered("!=", b.load(here), b.load(there)) for here, there in pairs])
+        # the floats of a packed record are not aligned
+        values = [[b.load(at, align=1) for at in pair] for pair in pairs]
+        changed = code.any([b.fcmp_unordered("!=", here, there) for here, there in values])
         b.store(b.or_(b.load(found), changed), found)
     return b.load(found)
 

@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from irad.analysis.records import Element
 from irad.emit.arrays import Code, View, accumulate, extent, overlap
 from irad.emit.augment import LARGEST, size_product
 from irad.emit.memory import copy_adjoint
@@ -134,7 +135,7 @@ def test_accumulate(dtype: type, rng: np.random.Generator) -> None:
 
 @pytest.fixture(scope="module")
 def moving() -> Native:
-    return Native([copy_adjoint(DOUBLE), copy_adjoint(SINGLE)])
+    return Native([copy_adjoint(Element.of(DOUBLE)), copy_adjoint(Element.of(SINGLE))])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
