@@ -112,11 +112,25 @@ class Analysed:
         )
 
 
+def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
+    """The LLVM parameters of each argument.
+
+    Raises
+    ------
+    Unsupported: an argument of a type that irad does not take, by its name.
+    """
+    kinds = lowered.signature.args
+    try:
+        return tuple(abi.leaves(t, n) for t, n in zip(kinds, _parameter_names(lowered, len(kinds)), strict=True))
+    except IradError as error:
+        raise error.at(_place_of_kernel(lowered)) from None
+
+
 def normalized(lowered: Lowered) -> str:
     """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be."""
     text = llvm.normalize(lowered.text, lowered.name)
     module = read(text)
-    groups = list(map(abi.leaves, lowered.signature.args))
+    groups = argument_leaves(lowered)
     shapes = {id(group[n]) for group in groups for leaf in group for n in leaf.shape}
     lengths = {i for i, leaf in enumerate((leaf for group in groups for leaf in group), 2) if id(leaf) in shapes}
     outcomes: dict[Value, bool] = {}
@@ -139,8 +153,7 @@ class Derivation:
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
         self.text = normalized(self.lowered)
         self.result_type = self.lowered.signature.return_type
-        names = _parameter_names(self.lowered, len(request.argtypes))
-        self.leaves = tuple(abi.leaves(t, n) for t, n in zip(self.lowered.signature.args, names, strict=True))
+        self.leaves = argument_leaves(self.lowered)
         self.result = abi.leaves(self.result_type, "return")
         self.functions: dict[Key, Analysed] = {}
         self.lines: dict[Key, Lines] = {}
