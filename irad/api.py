@@ -13,7 +13,9 @@ from irad.frontend.differentiable import Differentiable
 from irad.frontend.vjp import Pullback
 
 
-def grad(f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False) -> DerivativeFunction:
+def grad(
+    f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False, holomorphic: bool = False
+) -> DerivativeFunction:
     """The gradient of a kernel that returns one float.
 
     Parameters
@@ -22,25 +24,31 @@ def grad(f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False)
     argnums: the arguments to differentiate: a position, a parameter's name, or a tuple of these.
     cache: keep native code on disk across processes, as `numba.njit(cache=True)` does.
     strict: add and multiply adjoints in the order of the source; slower.
+    holomorphic: the kernel returns a complex number and depends on complex arguments analytically; the result is its
+    complex derivative, f(z + dz) ~ f(z) + f'(z) dz. Checked at every call.
 
     Returns
     -------
     A function with the parameters of `f`. It runs the kernel, and returns fresh derivatives in the shapes, dtypes and
     strides of the arguments; a tuple of them when `argnums` is a tuple. Arrays that share memory are one variable:
     the derivative of each contains every use of the shared elements. Elements of a read-only broadcast are variables of
-    their own.
+    their own. A tuple's gradient is a tuple, with None for integers and whatever else has no derivative. The gradient
+    by a complex argument z = x + iy is df/dx + i df/dy.
 
     Raises
     ------
-    BadArgumentType, BadArgumentValue: `argnums` names no argument (now), or one that holds integers (when called).
+    BadArgumentType, BadArgumentValue: `argnums` names no argument (now), or one that holds integers (when called);
+    `holomorphic`, and the kernel is not.
     IradError: when called, if the kernel cannot be differentiated; it names the line and the reason.
     """
-    return functions.gradient(f, argnums, value=False, cached=cache, strict=strict)
+    return functions.gradient(f, argnums, value=False, cached=cache, strict=strict, holomorphic=holomorphic)
 
 
-def value_and_grad(f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False) -> DerivativeFunction:
+def value_and_grad(
+    f: Any, argnums: Any = 0, *, cache: bool = False, strict: bool = False, holomorphic: bool = False
+) -> DerivativeFunction:
     """As `grad`, but the function returns the kernel's result as well: (value, gradient)."""
-    return functions.gradient(f, argnums, value=True, cached=cache, strict=strict)
+    return functions.gradient(f, argnums, value=True, cached=cache, strict=strict, holomorphic=holomorphic)
 
 
 def jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -67,8 +75,8 @@ def vjp(f: Any, *primals: Any) -> tuple[Any, Pullback]:
     Returns
     -------
     (out, pullback): `pullback(cotangent)` takes something of the structure of `out` and returns a tuple with the
-    cotangent of each primal, None for integers. It may be called any number of times; later changes to the arrays in
-    `primals` or `out` do not matter to it.
+    cotangent of each primal, None for integers (in tuples too). It may be called any number of times; later changes to
+    the arrays in `primals` or `out` do not matter to it.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def normalize(text: str, name: str) -> str:
     ------
     InvalidIR: LLVM cannot read `text`.
     """
-    text = rewrite.lines_only(text)
+    text = rewrite.records_as_blocks(rewrite.roots_by_side(rewrite.powers_by_value(rewrite.lines_only(text))))
     stripped = rewrite.strip_runtime(text)
     module = _inlined(stripped or text, name)
     if stripped:

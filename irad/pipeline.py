@@ -20,6 +20,7 @@ from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.nonnegative import decided
 from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.records import Element, Layout
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
@@ -35,7 +36,7 @@ from irad.ir.check import check
 from irad.ir.lines import Lines, blame
 from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
 from irad.ir.read import read
-from irad.ir.types import DOUBLE, I1, PTR, SINGLE, Float
+from irad.ir.types import I1, PTR, Float
 from irad.ir.write import write
 from irad.plan import Plan, plan
 from irad.promise import Tape, Taped, saved, taped
@@ -48,7 +49,8 @@ class Request:
     """What is asked for: the derivative of `dispatcher` for argument types `argtypes` (Numba types).
 
     mode: "forward", "reverse" (primal and reverse in one call) or "split" (augmented call and pullback).
-    activity, per argument: "const", "active" (floats, and tuples of them; reverse), "duplicated".
+    activity, per argument: "const"; "active" (floats, and tuples of them; reverse); "duplicated" (arrays, and tuples of
+    arrays and floats, have shadows; in forward mode floats have tangents); "shadowed" (only the arrays have).
     aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
     value: whether the result is wanted too (mode "reverse"); where it is not, its memory is not filled.
     """
@@ -112,11 +114,25 @@ class Analysed:
         )
 
 
+def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
+    """The LLVM parameters of each argument.
+
+    Raises
+    ------
+    Unsupported: an argument of a type that irad does not take, by its name.
+    """
+    kinds = lowered.signature.args
+    try:
+        return tuple(abi.leaves(t, n) for t, n in zip(kinds, _parameter_names(lowered, len(kinds)), strict=True))
+    except IradError as error:
+        raise error.at(_place_of_kernel(lowered)) from None
+
+
 def normalized(lowered: Lowered) -> str:
     """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be."""
     text = llvm.normalize(lowered.text, lowered.name)
     module = read(text)
-    groups = list(map(abi.leaves, lowered.signature.args))
+    groups = argument_leaves(lowered)
     shapes = {id(group[n]) for group in groups for leaf in group for n in leaf.shape}
     lengths = {i for i, leaf in enumerate((leaf for group in groups for leaf in group), 2) if id(leaf) in shapes}
     outcomes: dict[Value, bool] = {}
@@ -139,8 +155,7 @@ class Derivation:
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
         self.text = normalized(self.lowered)
         self.result_type = self.lowered.signature.return_type
-        names = _parameter_names(self.lowered, len(request.argtypes))
-        self.leaves = tuple(abi.leaves(t, n) for t, n in zip(self.lowered.signature.args, names, strict=True))
+        self.leaves = argument_leaves(self.lowered)
         self.result = abi.leaves(self.result_type, "return")
         self.functions: dict[Key, Analysed] = {}
         self.lines: dict[Key, Lines] = {}
@@ -157,13 +172,11 @@ class Derivation:
         """The derivative that the entry calls."""
         active: list[int] = []
         shadowed: list[int] = []
-        if any(leaf.role == "float" or entry.is_float_array(leaf) for leaf in self.result):
+        if any(leaf.role == "float" or entry.holds_floats(leaf) for leaf in self.result):
             shadowed.append(0)
         for position, (leaf, what) in enumerate(self.flat(), 2):
-            if what != "const" and leaf.role == "float":
-                active.append(position)
-            if what == "duplicated" and entry.is_float_array(leaf):
-                shadowed.append(position)
+            if entry.has_derivative(leaf, what):
+                (active if leaf.role == "float" else shadowed).append(position)
         roles = [(position, leaf.role) for position, (leaf, _) in enumerate(self.flat(), 2)]
         numbers, opaque = (tuple(p for p, role in roles if role == wanted) for wanted in ("data", "opaque"))
         return Key(self.lowered.name, tuple(active), tuple(shadowed), numbers, opaque)
@@ -196,10 +209,10 @@ class Derivation:
         single_return(function)
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         pointers = objects(function, self.apart(function, is_root), numbers, opaque)
-        floats = self.float_arrays(function) if is_root else {}
-        held = kinds(function, pointers, floats)
+        seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})
+        held = kinds(function, pointers, seeds, layouts)
         if negations(function, held):
-            held = kinds(function, pointers, floats)
+            held = kinds(function, pointers, seeds, layouts)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, held, wanted, defined)
@@ -257,11 +270,21 @@ class Derivation:
             if i < 2 or (role == "data" and not self.request.aliased)
         ]
 
-    def float_arrays(self, function: Function) -> dict[Argument, Float]:
-        found: dict[Argument, Float] = {}
-        for argument, (leaf, _) in zip(function.arguments[2:], self.flat(), strict=True):
-            if entry.is_float_array(leaf):
-                found[argument] = DOUBLE if leaf.itemsize == 8 else SINGLE
+    def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
+        pairs = zip(function.arguments[2:], self.flat(), strict=True)
+        return {argument: frozenset(type for _, type in leaf.floats) for argument, (leaf, _) in pairs if leaf.floats}
+
+    def record_arrays(self, function: Function) -> dict[Argument, Layout]:
+        """Where the floats lie in arguments that are arrays of records."""
+        found: dict[Argument, Layout] = {}
+        start = 2
+        for group in self.leaves:
+            flat = function.arguments[start : start + len(group)]
+            for at, leaf in enumerate(group):
+                if leaf.floats and leaf.dtype_kind == "other":
+                    steps = frozenset(flat[i] for i in (at - 1, *leaf.strides))
+                    found[flat[at]] = Layout(Element(leaf.itemsize, leaf.floats), steps)
+            start += len(group)
         return found
 
     def wanted(self, function: Function, key: Key) -> Wanted:
@@ -355,7 +378,7 @@ class Derivation:
             raise error.at(self.place_of(error)) from None
 
     def _module(self, *, concrete: bool) -> Module:
-        adjoints: set[Float] = set()
+        adjoints: set[Element] = set()
         functions: list[Function] = []
         scopes = self.scopes()
         for key, analysed in self.functions.items():

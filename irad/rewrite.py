@@ -115,6 +115,101 @@ def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
     return "call" in made and "@irad_alloc(" in made
 
 
+# --- records --------------------------------------------------------------------------------------------------------
+
+_MOVED = re.compile(
+    r"^  (%\S+) = load \[(\d+) x i8\], ptr (%[^\s,]+)(?:, align \d+)?(?:, !dbg !\d+)?\n"
+    r"  store \[\d+ x i8\] \1, ptr (%[^\s,]+)(?:, align \d+)?((?:, !dbg !\d+)?)$",
+    re.MULTILINE,
+)
+_MOVE = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+def records_as_blocks(text: str) -> str:
+    """`text` with assignments of whole records as memmoves, of which LLVM would make a copy of each byte by itself."""
+    text, moves = _MOVED.subn(r"  call void @llvm.memmove.p0.p0.i64(ptr \4, ptr \3, i64 \2, i1 false)\5", text)
+    return text if not moves or "declare void @llvm.memmove.p0.p0.i64(" in text else f"{text}\n{_MOVE}\n"
+
+
+# --- complex powers -------------------------------------------------------------------------------------------------
+
+_POWER = re.compile(r"@(irad\.cpow(?:\.real|\.imag)?f?)(?:\.\d+)?\(")
+_POWERS = """
+declare {type} @irad.cpow.real{f}({type}, {type}, {type}, {type}) nounwind willreturn memory(none)
+declare {type} @irad.cpow.imag{f}({type}, {type}, {type}, {type}) nounwind willreturn memory(none)
+
+define internal void @irad.cpow.memory{f}(ptr %base, ptr %exponent, ptr %result) alwaysinline {{
+  %base.imag = getelementptr {type}, ptr %base, i64 1
+  %exponent.imag = getelementptr {type}, ptr %exponent, i64 1
+  %a = load {type}, ptr %base
+  %b = load {type}, ptr %base.imag
+  %c = load {type}, ptr %exponent
+  %d = load {type}, ptr %exponent.imag
+  %x = call {type} @irad.cpow.real{f}({type} %a, {type} %b, {type} %c, {type} %d)
+  %y = call {type} @irad.cpow.imag{f}({type} %a, {type} %b, {type} %c, {type} %d)
+  store {type} %x, ptr %result
+  %result.imag = getelementptr {type}, ptr %result, i64 1
+  store {type} %y, ptr %result.imag
+  ret void
+}}
+"""
+
+
+def powers_by_value(text: str) -> str:
+    """`text` with complex powers as two functions of four numbers, in the place of one of pointers.
+
+    A derivative that is differentiated again has definitions of these two, perhaps renamed by the linker.
+    """
+    if "@numba_cpow" not in text:
+        return text
+    text = _POWER.sub(r"@\1(", text)
+    for f, type in (("", "double"), ("f", "float")):
+        for name in (f"irad.cpow{f}", f"irad.cpow.real{f}", f"irad.cpow.imag{f}"):
+            while (less := _without_function(text, name)) != text:
+                text = less
+        if f"@numba_cpow{f}(" in text:
+            text = _without_function(text, f"numba_cpow{f}").replace(f"@numba_cpow{f}(", f"@irad.cpow.memory{f}(")
+            text += _POWERS.format(type=type, f=f)
+    return text
+
+
+# --- complex square roots -------------------------------------------------------------------------------------------
+
+_ROOT = re.compile(
+    r"^define [^\n]*@_ZN5numba(?:2np4math|7cpython)9cmathimpl9sqrt_impl.*?^}\n", re.MULTILINE | re.DOTALL
+)
+_SIZE = re.compile(r"(%\S+) = call (double|float) @llvm\.fabs\.(f64|f32)\((?:double|float) (%[^\s)]+)\)")
+_PARTS = re.compile(r"(double|float) (%[^\s,)]+), (?:double|float) (%[^\s,)]+)\)")
+_SINGULAR = "declare {type} @irad.singular{f}({type}, {type}, {type}) nounwind willreturn memory(none)\n"
+
+
+def roots_by_side(text: str) -> str:
+    """`text` with Numba's complex square root, of unchanged value, differentiable on its branch cut.
+
+    It takes abs(y) / 2t for the real part, whose slope at y = 0 would be that of abs: 0, where the sign of the zero
+    tells the side of the cut. At the origin, where it has no derivative, it returns abs(y) and y.
+    """
+    text, roots = _ROOT.subn(lambda found: _root(found[0]), text)
+    if roots:
+        text += "".join(
+            _SINGULAR.format(type=t, f=f) for t, f in (("double", ""), ("float", "f")) if f"@irad.singular{f}(" in text
+        )
+    return text
+
+
+def _root(body: str) -> str:
+    """Numba's square root: its first abs is that of the result at the origin, which two stores complete."""
+    first, parts = _SIZE.search(body), _PARTS.search(body, 0, body.index("\n"))
+    if first is None or parts is None or parts[1] != first[2]:
+        return body
+    type, x, y = parts.groups()
+    f, at = "f" * (type == "float"), first.end()
+    out = rf"  \1.out = call {type} @irad.singular{f}({type} \1, {type} {x}, {type} {y})\n  store {type} \1.out, "
+    body = body[:at] + re.sub(rf"^  store {type} (%[^\s,]+), ", out, body[at:], count=2, flags=re.MULTILINE)
+    by_side = r"\1.side = call \2 @llvm.copysign.\3(\2 1.0, \2 \4)\n  \1 = fmul \2 \4, \1.side"
+    return body[:at] + _SIZE.sub(by_side, body[at:])
+
+
 # --- inlining -------------------------------------------------------------------------------------------------------
 
 _LARGE, _LARGEST = 4_000, 60_000  # raw instructions: of a helper called more than once, of the kernel

@@ -233,7 +233,7 @@ class _Solver:
             return self.mark(load) if any(o in self.varied_memory for o in source) else []
         if not _has_integer(load.type) or load in self.tainted:
             return []
-        if any(self.holds_bits(o) for o in source):
+        if any(o in self.tainted_memory or (load not in self.kinds.fields and self.holds_bits(o)) for o in source):
             self.tainted.add(load)
             return self.users[load]
         return []

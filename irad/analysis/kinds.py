@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from irad.analysis.fixpoint import fixpoint
 from irad.analysis.objects import Object, Objects
+from irad.analysis.records import Layout, record_memory
 from irad.ir.lines import Lines
 from irad.ir.model import (
     Argument,
@@ -32,7 +33,7 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import DOUBLE, SINGLE, Array, Float, Int, Ptr, Struct, Type, Vector
+from irad.ir.types import DOUBLE, SINGLE, Array, Float, Int, Ptr, Struct, Type, Vector, size_of
 from irad.rules import calls
 
 OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
@@ -40,10 +41,15 @@ OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
 
 @dataclass(frozen=True)
 class Kinds:
-    """`carriers`: integers that carry a float, with its type. `floats[o]`: the float types that object `o` holds."""
+    """`carriers`: integers that carry a float, with its type. `floats[o]`: the float types that object `o` holds.
+    `fields`: loads of integers from fields of records, where no float lies. `records`: memory of records that is known
+    to be such. `unaligned`: memory in which floats lie anywhere."""
 
     carriers: dict[Value, Float]
     floats: dict[Object, frozenset[Float]]
+    fields: frozenset[Value] = frozenset()
+    records: Mapping[Object, Layout] = field(default_factory=dict[Object, Layout])
+    unaligned: frozenset[Object] = frozenset()
 
     def tangent_type(self, value: Value) -> Type | None:
         """The type of `value`'s derivative; None where it cannot have one."""
@@ -96,9 +102,18 @@ def float_parts(type: Type) -> set[Float]:
             return set()
 
 
-def kinds(function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> Kinds:
-    """Kinds of `function`; `seeds` are pointer arguments whose memory is known to hold floats of a type."""
-    return _Solver(function, objects, seeds).solve()
+def kinds(
+    function: Function,
+    objects: Objects,
+    seeds: Mapping[Argument, Iterable[Float]],
+    layouts: Mapping[Argument, Layout] | None = None,
+) -> Kinds:
+    """Kinds of `function`.
+
+    `seeds` are pointer arguments whose memory is known to hold floats of these types, `layouts` those of arrays of
+    records.
+    """
+    return _Solver(function, objects, seeds, layouts or {}).solve()
 
 
 def negations(function: Function, kinds: Kinds) -> bool:
@@ -129,7 +144,13 @@ def _negation(flip: Instruction, type: Float) -> list[Instruction]:
 
 
 class _Solver:
-    def __init__(self, function: Function, objects: Objects, seeds: Mapping[Argument, Float]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        objects: Objects,
+        seeds: Mapping[Argument, Iterable[Float]],
+        layouts: Mapping[Argument, Layout],
+    ) -> None:
         self.function, self.objects = function, objects
         self.floats: dict[Object, set[Float]] = defaultdict(set)
         self.integers = _integer_memory(function, objects)
@@ -143,13 +164,25 @@ class _Solver:
             for pointer in _pointers(instruction):
                 for o in objects.pointed(pointer):
                     self.touching[o].append(instruction)
-        for argument, type in seeds.items():
+        for argument, types in seeds.items():
             for o in objects.pointed(argument):
-                self.floats[o].add(type)
+                self.floats[o].update(types)
+        self.records = record_memory(function, objects, layouts)
+        self.fields: set[Value] = set()
 
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)
-        return Kinds(self.carriers, {o: frozenset(ts) for o, ts in self.floats.items()})
+        floats = {o: frozenset(ts) for o, ts in self.floats.items()}
+        return Kinds(self.carriers, floats, frozenset(self.fields), self.records, self.unaligned())
+
+    def unaligned(self) -> frozenset[Object]:
+        found: set[Object] = set()
+        for access in self.function.instructions:
+            if isinstance(access, Load | Store):
+                type = access.type if isinstance(access, Load) else access.value.type
+                if isinstance(type, Float) and 0 < access.align < size_of(type):
+                    found |= self.objects.pointed(access.pointer)
+        return frozenset(found)
 
     def step(self, instruction: Instruction) -> list[Instruction]:
         match instruction:
@@ -195,6 +228,13 @@ class _Solver:
     def load(self, load: Load) -> list[Instruction]:
         source = self.objects.pointed(load.pointer)
         again = self.hold(source, float_parts(load.type))
+        if isinstance(load.type, Int) and source and all(o in self.records for o in source):
+            found = {self.records[o].field(load.pointer, load.type.bits // 8) for o in source}
+            if found == {None}:
+                self.fields.add(load)
+                return again
+            if len(found) == 1 and isinstance(carried := found.pop(), Float):
+                return [*again, *self.carry(load, carried)]
         if isinstance(load.type, Int) and (type := OF_WIDTH.get(load.type.bits)) is not None:
             at = _offset(load.pointer)
             plain = any(at in self.integers[o] or None in self.integers[o] for o in source)

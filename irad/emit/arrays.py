@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from irad.analysis.records import Element
 from irad.ir.build import Builder
 from irad.ir.model import Block, Function, Phi, Value, integer
 from irad.ir.types import I1, I64, Float
@@ -57,13 +58,16 @@ def overlap(out: Builder, one: View, other: View) -> Value:
     return out.binary("and", crossing, some)
 
 
-def accumulate(code: Code, source: View, target: View, type: Float) -> None:
-    """target += source, element by element; the shape is the target's."""
+def accumulate(code: Code, source: View, target: View, floats: Sequence[tuple[int, Float]]) -> None:
+    """target += source, element by element; the shape is the target's, `floats` where they lie in an element."""
 
     def add(source_at: Value, target_at: Value) -> None:
         out = code.out
-        total = out.binary("fadd", out.load(type, target_at), out.load(type, source_at))
-        out.store(total, target_at)
+        for at, type in floats:
+            where = out.offset(target_at, at)
+            align = Element(target.itemsize, tuple(floats)).alignment(at, type)
+            added = out.load(type, out.offset(source_at, at), align)
+            out.store(out.binary("fadd", out.load(type, where, align), added), where, align)
 
     _over(code, source, target, add)
 

@@ -17,7 +17,7 @@ from irad.emit.runtime import ADOPT, HEAP, RELEASE
 from irad.errors import Unsupported
 from irad.ir.build import Builder
 from irad.ir.model import Argument, Block, Constant, Function, Global, Value, integer, zero
-from irad.ir.types import DOUBLE, I1, I8, I32, I64, PTR, SINGLE, VOID, Array, Float, FunctionType, Type, size_of
+from irad.ir.types import I1, I8, I32, I64, PTR, VOID, Array, Float, FunctionType, Type, size_of
 
 ALIASED = 0x1AD1
 NULL = Constant(PTR, "null")
@@ -39,6 +39,8 @@ class Leaf(Protocol):
     @property
     def itemsize(self) -> int: ...
     @property
+    def floats(self) -> tuple[tuple[int, Float], ...]: ...
+    @property
     def ndim(self) -> int: ...
     @property
     def readonly(self) -> bool: ...
@@ -52,7 +54,7 @@ class Leaf(Protocol):
 class Interface:
     """The calling convention of a kernel, from its Numba types.
 
-    `arguments` holds the leaves of each argument, `activity` what is asked of it (const, active, duplicated), `result`
+    `arguments` holds the leaves of each argument, `activity` what is asked of it (as in `pipeline.Request`), `result`
     the leaves of the return value and `result_type` its layout in memory. `checks` are pairs of LLVM arguments (by
     position) that must not overlap. `value`: whether a reverse entry leaves the result.
     """
@@ -71,15 +73,19 @@ class Interface:
     @property
     def has_shadow(self) -> bool:
         """Whether the return value has a derivative."""
-        return any(leaf.role == "float" or is_float_array(leaf) for leaf in self.result)
+        return any(leaf.role == "float" or holds_floats(leaf) for leaf in self.result)
 
 
-def is_float_array(leaf: Leaf) -> bool:
-    return leaf.role == "data" and leaf.dtype_kind == "float" and leaf.itemsize in (4, 8)
+def holds_floats(leaf: Leaf) -> bool:
+    """Whether it is the data of an array whose elements are, or have in them, floats."""
+    return bool(leaf.floats)
 
 
-def element(leaf: Leaf) -> Float:
-    return DOUBLE if leaf.itemsize == 8 else SINGLE
+def has_derivative(leaf: Leaf, what: str) -> bool:
+    """Whether a leaf of an argument with activity `what` comes with a derivative of its own or with a shadow."""
+    if leaf.role == "float":
+        return what in ("active", "duplicated")
+    return holds_floats(leaf) and what in ("duplicated", "shadowed")
 
 
 class Entry:
@@ -160,7 +166,7 @@ class Entry:
         supplied = iter(given)
         by_position: dict[int, Value] = {}
         for position, (leaf, what) in enumerate(self.interface.flat()):
-            if what == "duplicated" and is_float_array(leaf):
+            if holds_floats(leaf) and has_derivative(leaf, what):
                 by_position[position] = next(supplied)
         arguments = self.subject.function.arguments
         shadows: list[Value] = []
@@ -257,7 +263,7 @@ def forward(
     retdot = Argument(PTR, "retdot")
     dots: list[Argument] = []
     for position, (leaf, what) in enumerate(interface.flat()):
-        if what != "const" and (leaf.role == "float" or is_float_array(leaf)):
+        if has_derivative(leaf, what):
             dots.append(Argument(leaf.type, f"dot.{position}"))
     entry = Entry(name, interface, subject, [], concrete)
     reorder(entry.function, [entry.retptr, retdot, entry.excinfo, *entry.flat, *dots])
@@ -293,7 +299,7 @@ def _float_leaves(interface: Interface, dots: list[Argument]) -> list[tuple[int,
     rest = iter(dots)
     found: list[tuple[int, Argument]] = []
     for position, (leaf, what) in enumerate(interface.flat()):
-        if what != "const" and (leaf.role == "float" or is_float_array(leaf)):
+        if has_derivative(leaf, what):
             dot = next(rest)
             if leaf.role == "float":
                 found.append((position, dot))
@@ -362,7 +368,7 @@ class Seeds:
         for n, leaf in enumerate(interface.result):
             if leaf.role == "float":
                 found.append(Argument(leaf.type, f"seed.{n}"))
-            elif is_float_array(leaf):
+            elif holds_floats(leaf):
                 words = ["meminfo", "parent", "nitems", "itemsize", "data"]
                 words += [f"{w}{i}" for w in ("shape", "stride") for i in range(leaf.ndim)]
                 types = [PTR, PTR, I64, I64, PTR, *[I64] * (2 * leaf.ndim)]
@@ -375,7 +381,7 @@ class Seeds:
         for leaf in entry.interface.result:
             if leaf.role == "float":
                 entry.out.store(next(rest), entry.out.offset(shadow, leaf.offset))
-            elif is_float_array(leaf):
+            elif holds_floats(leaf):
                 head = [next(rest) for _ in range(5)]
                 shape = [next(rest) for _ in range(leaf.ndim)]
                 strides = [next(rest) for _ in range(leaf.ndim)]
@@ -387,7 +393,7 @@ class Seeds:
         some, done = entry.code.block("seed"), entry.code.block("seeded")
         out.branch_if(out.compare("ne", data, NULL), some, done)  # a constant array has no shadow
         out.block = some
-        accumulate(entry.code, seed, entry.result_view(shadow, leaf, data), element(leaf))
+        accumulate(entry.code, seed, entry.result_view(shadow, leaf, data), leaf.floats)
         out.branch(done)
         out.block = done
 
@@ -396,7 +402,7 @@ def _shadow_parameters(interface: Interface) -> list[Argument]:
     return [
         Argument(PTR, f"shadow.{position}")
         for position, (leaf, what) in enumerate(interface.flat())
-        if what == "duplicated" and is_float_array(leaf)
+        if holds_floats(leaf) and has_derivative(leaf, what)
     ]
 
 
@@ -498,7 +504,7 @@ def split_augmented(
     entry.adopt(entry.retptr)
     _copy(out, tape, entry.heap, size_of(HEAP))
     for leaf in interface.result:
-        if is_float_array(leaf):
+        if holds_floats(leaf):
             _keep_geometry(entry, leaf, tape, layout)
     out.store(tape, tape_out)
     out.ret(status)

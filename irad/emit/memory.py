@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from irad.analysis.needs import clears
+from irad.analysis.records import Element, Layout
 from irad.errors import AmbiguousKind
 from irad.ir.build import Builder
 from irad.ir.lines import blame
 from irad.ir.model import Argument, Block, Call, Function, Load, Store, Value, integer, real, zero
-from irad.ir.types import I1, I8, I64, PTR, VOID, Float, FunctionType, Type, size_of
+from irad.ir.types import I1, I8, I64, PTR, VOID, Float, FunctionType, size_of
 from irad.rules import calls
 
 if TYPE_CHECKING:
@@ -85,27 +86,49 @@ def scratch_adjoint(allocation: Call, out: Reverse) -> None:
 # --- memcpy, memmove, memset ----------------------------------------------------------------------------------------
 
 
-def element_type(call: Call, subject: Subject) -> Float | None:
-    """The one float type of the memory that `call` writes; None where it holds no floats or has no shadow.
+def element_of(call: Call, subject: Subject) -> Element | None:
+    """The elements of the memory that `call` writes; None where it holds no floats or has no shadow.
 
     Raises
     ------
-    AmbiguousKind: floats of two sizes may lie there.
+    AmbiguousKind: it cannot be told which floats lie there, and where.
     """
-    objects = subject.objects.pointed(call.operands[0])
-    if not objects & subject.activity.shadowed:
+    kinds, (to, source) = subject.kinds, call.operands[:2]
+    objects = subject.objects.pointed(to)
+    types = kinds.element(objects)
+    if not types or not objects & subject.activity.shadowed:
         return None
-    types = subject.kinds.element(objects)
-    if len(types) > 1 and call.callee_name in calls.COPIES:
-        error = AmbiguousKind(
-            "memory that may hold both float32 and float64 is copied as a block", hint="copy it element by element"
-        )
-        raise blame(error, call)
-    return min(types, key=str) if types else None
+    if call.callee_name in calls.FILLS:
+        return Element.of(min(types, key=str))
+    touched = objects | subject.objects.pointed(source)
+    layouts = [kinds.records[o] for o in touched if o in kinds.records]
+    if layouts and all(_moves_whole(call, layout, layouts[0].element) for layout in layouts):
+        return layouts[0].element
+    if len(types) > 1:
+        why = "memory that may hold both float32 and float64 is copied as a block"
+        raise blame(AmbiguousKind(why, hint="copy it element by element, records field by field"), call)
+    (type,) = types
+    known = all(_moves_aligned(call, layout, type) for layout in layouts) if layouts else not touched & kinds.unaligned
+    if not known:
+        why = "a part of a record, or a record whose fields are not aligned, is copied as a block"
+        raise blame(AmbiguousKind(why, hint="copy it field by field, or make its dtype with align=True"), call)
+    return Element.of(type)
+
+
+def _moves_whole(call: Call, layout: Layout, element: Element) -> bool:
+    """Whether a copy is one of whole elements."""
+    starts = all(layout.place(pointer) == 0 for pointer in call.operands[:2])
+    return layout.element == element and starts and layout.is_whole(call.operands[2])
+
+
+def _moves_aligned(call: Call, layout: Layout, type: Float) -> bool:
+    """Whether a copy within records that are aligned starts where a float may lie."""
+    places = [layout.place(pointer) for pointer in call.operands[:2]]
+    return not layout.element.is_packed and all(at is not None and at % size_of(type) == 0 for at in places)
 
 
 def move_tangent(call: Call, out: Tangent) -> None:
-    if element_type(call, out.subject) is None:
+    if element_of(call, out.subject) is None:
         return
     to, source, length = call.operands[:3]
     if call.callee_name in calls.COPIES and _has_shadow(source, out.subject):
@@ -116,15 +139,15 @@ def move_tangent(call: Call, out: Tangent) -> None:
 
 
 def move_adjoint(call: Call, out: Reverse) -> None:
-    type = element_type(call, out.subject)
-    if type is None:
+    element = element_of(call, out.subject)
+    if element is None:
         return
     to, source, length = call.operands[:3]
     size = _as_i64(out.out, out.look(length))
     where = out.look_shadow(to)
     if call.callee_name in calls.COPIES and _has_shadow(source, out.subject):
-        out.out.call(copy_adjoint_name(type), VOID, [where, out.look_shadow(source), size])
-        out.uses_copy_adjoint.add(type)
+        out.out.call(copy_adjoint_name(element), VOID, [where, out.look_shadow(source), size])
+        out.uses_copy_adjoint.add(element)
     else:
         cleared = out.out.call("llvm.memset.p0.i64", VOID, [where, integer(0, I8), size, integer(0, I1)])
         out.mark_shadow(cleared, to)
@@ -138,11 +161,11 @@ def _as_i64(out: Builder, length: Value) -> Value:
     return out.cast("zext", length, I64)
 
 
-def copy_adjoint_name(type: Type) -> str:
-    return f"irad.copy.adjoint.{type}"
+def copy_adjoint_name(element: Element) -> str:
+    return f"irad.copy.adjoint.{element}"
 
 
-def copy_adjoint(type: Float) -> Function:
+def copy_adjoint(element: Element) -> Function:
     """`void f(ptr to, ptr source, i64 bytes)`: source[i] += to[i], to[i] = 0, the adjoint of memmove.
 
     Each element undoes one step of a copy that never overwrites what it has yet to read; that copy runs upwards when
@@ -150,22 +173,25 @@ def copy_adjoint(type: Float) -> Function:
     """
     to, source, size = Argument(PTR, "to"), Argument(PTR, "source"), Argument(I64, "bytes")
     function = Function(
-        copy_adjoint_name(type), FunctionType(VOID, (PTR, PTR, I64)), [to, source, size], linkage=("internal",)
+        copy_adjoint_name(element), FunctionType(VOID, (PTR, PTR, I64)), [to, source, size], linkage=("internal",)
     )
     entry, loop, done = Block("entry"), Block("loop"), Block("done")
     function.blocks += [entry, loop, done]
     out = Builder(entry)
-    count = out.binary("udiv", size, integer(size_of(type), I64))
+    count = out.binary("udiv", size, integer(element.size, I64))
     below = out.compare("ult", to, source)
     last = out.binary("sub", count, integer(1, I64))
     out.branch_if(out.compare("eq", count, integer(0, I64)), done, loop)
     out.block = loop
     step = out.phi(I64, "step")
     index = out.select(below, out.binary("sub", last, step), step)
-    target, origin = out.offset(to, index, type), out.offset(source, index, type)
-    moved = out.load(type, target)
-    out.store(real(0.0, type), target)
-    out.store(out.binary("fadd", out.load(type, origin), moved), origin)
+    starts = out.offset(to, index, element.type), out.offset(source, index, element.type)
+    for at, type in element.floats:
+        align = element.alignment(at, type)
+        target, origin = (out.offset(start, at) for start in starts)
+        moved = out.load(type, target, align)
+        out.store(real(0.0, type), target, align)
+        out.store(out.binary("fadd", out.load(type, origin, align), moved), origin, align)
     following = out.binary("add", step, integer(1, I64))
     step.operands, step.blocks = [integer(0, I64), following], [entry, loop]
     out.branch_if(out.compare("eq", following, count), done, loop)

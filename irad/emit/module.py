@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from irad.analysis.records import Element
 from irad.emit.augment import size_product
 from irad.emit.memory import copy_adjoint
 from irad.ir.model import Argument, Call, Constant, ConstantExpression, Function, Global, Module, Value, Variable
-from irad.ir.types import Float, FunctionType
+from irad.ir.types import FunctionType
 from irad.rules import calls, special
 
 HELPERS = {"irad.size.product": size_product}
@@ -21,10 +22,10 @@ ALLOCATOR_ATTRIBUTES = (
 )
 
 
-def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[Float], variables: str) -> Module:
+def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[Element], variables: str) -> Module:
     """A module of `functions`, the helpers and declarations they call, and the functions of `source` that they call.
 
-    `adjoints` are the float types of which `memory.copy_adjoint` is used; `variables` is the text of further globals.
+    `adjoints` are the elements of which `memory.copy_adjoint` is used; `variables` is the text of further globals.
     """
     module = Module(structs=dict(source.structs), header=list(source.header))
     module.variables = {name: v for name, v in source.variables.items() if not name.startswith("llvm.")}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.flow import Loop
+from irad.analysis.records import Element
 from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
 from irad.emit import scalar as scalar_rules
@@ -32,7 +33,7 @@ from irad.ir.model import (
     integer,
     zero,
 )
-from irad.ir.types import I64, PTR, VOID, Float, Int, Type, field_offset
+from irad.ir.types import I64, PTR, VOID, Int, Type, field_offset
 from irad.plan import Buffer, How, Place
 
 
@@ -70,7 +71,7 @@ class Reverse:
         self.entrances = {loop: Block(f"stripes.{loop.header.name}") for loop in self.stripes}
         self.part: Part | None = None
         self.sums: dict[Loop, dict[tuple[Value, Type], Sum]] = defaultdict(dict)
-        self.uses_copy_adjoint: set[Float] = set()
+        self.uses_copy_adjoint: set[Element] = set()
         self.headers = {loop.header: loop for loop in self.canonical.reversal.loops}
         self.local = self.local_values()
 
@@ -538,8 +539,8 @@ POISON_FLAGS = {"nuw", "nsw", "exact", "disjoint", "nneg", "samesign", "inbounds
 
 def reverse(
     subject: Subject, name: str, children: dict[Call, Child], flags: tuple[str, ...] = ()
-) -> tuple[Function, set[Float]]:
-    """The reverse function of `subject`, called `name`, and the float types of which it uses `memory.copy_adjoint`.
+) -> tuple[Function, set[Element]]:
+    """The reverse function of `subject`, called `name`, and the elements of which it uses `memory.copy_adjoint`.
 
     Parameters: the frame that the augmented function filled; `bars`, a structure for the adjoints of
     `subject.active_arguments` (see `calls.bars_type`). Shadows are found through the frame.

@@ -12,9 +12,20 @@ from typing import Any
 
 from irad.errors import Unsupported
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Int, Ptr, Struct, Type, field_offset, size_of
+from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Float, Int, Ptr, Struct, Type, field_offset, size_of
 
-_types: Any = need("numba.core.types", "BaseTuple", "Array", "Literal", "Omitted", "NoneType", "Boolean", "Dispatcher")
+_types: Any = need(
+    "numba.core.types",
+    "BaseTuple",
+    "Array",
+    "Literal",
+    "Omitted",
+    "NoneType",
+    "Boolean",
+    "Complex",
+    "Record",
+    "Dispatcher",
+)
 _models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
 _ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
 _serialize: Any = need("numba.core.serialize", "dumps")
@@ -31,8 +42,8 @@ class Leaf:
     path: where it is, `x`, `x[1]`, `x.data`. role: "float", "integer", "data" (of an array) or "opaque".
     type: of the parameter. offset: bytes into the value's in-memory return representation.
 
-    Of a "data" leaf: dtype_kind ("float", "integer", "complex", "other"), itemsize in bytes, ndim, readonly, and
-    the indices of the leaves that hold its shape and its strides (in bytes).
+    Of a "data" leaf: dtype_kind ("float", "integer", "complex", "other"), itemsize in bytes, the floats in an element
+    (`floats_in`), ndim, readonly, and the indices of the leaves that hold its shape and its strides (in bytes).
     """
 
     path: str
@@ -41,6 +52,7 @@ class Leaf:
     offset: int
     dtype_kind: str = ""
     itemsize: int = 0
+    floats: tuple[tuple[int, Float], ...] = ()
     ndim: int = 0
     readonly: bool = False
     shape: tuple[int, ...] = ()
@@ -50,7 +62,8 @@ class Leaf:
 def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     """A value of Numba type `kind`, flattened in the order of Numba's argument packer; `name` begins the paths.
 
-    Floats, integers, booleans, arrays, tuples of them, None and omitted defaults, literals, functions.
+    Floats, complex numbers (two floats each), integers, booleans, arrays, tuples of them, None and omitted defaults,
+    literals, functions.
 
     Raises
     ------
@@ -113,6 +126,9 @@ class _Flattened:
                 self._leaf(path, "integer", type, offset)
             case _types.Float():
                 self._leaf(path, "float", type, offset)
+            case _types.Complex():
+                for i, name in enumerate(("real", "imag")):
+                    self._leaf(f"{path}.{name}", "float", *_member(type, i, offset))
             case _types.NoneType() | _types.Dispatcher():
                 self._leaf(path, "opaque", type, offset)
             case _types.Omitted():
@@ -122,10 +138,15 @@ class _Flattened:
             case _types.BaseTuple():
                 for i, inner in enumerate(kind.types):
                     self.add(inner, f"{path}[{i}]", *_member(type, i, offset))
+            case _types.Record():
+                raise Unsupported(
+                    f"{path} is a record by itself, which irad does not take as an argument or result",
+                    hint="pass the array of records and an index",
+                )
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
-                    hint="use floats, integers, arrays, and tuples of them",
+                    hint="use floats, complex numbers, integers, arrays, and tuples of them",
                 )
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
@@ -146,6 +167,7 @@ class _Flattened:
             at[4],
             dtype_kind=_dtype_kind(kind.dtype),
             itemsize=_numpy.as_dtype(kind.dtype).itemsize,
+            floats=floats_in(kind.dtype),
             ndim=kind.ndim,
             readonly=not kind.mutable,
             shape=shape,
@@ -155,6 +177,24 @@ class _Flattened:
         for name, where in zip(names[5:], at[5:], strict=True):
             for i in range(kind.ndim):
                 self._leaf(f"{path}.{name}[{i}]", "integer", I64, where + 8 * i)
+
+
+def floats_in(dtype: Any) -> tuple[tuple[int, Float], ...]:
+    """The floats in an element of an array of Numba type `dtype`: where each lies, in bytes, and its type."""
+    match dtype:
+        case _types.Record():
+            fields = sorted(dtype.fields.values(), key=lambda each: each.offset)
+            return tuple((each.offset + at, one) for each in fields for at, one in floats_in(each.type))
+        case _types.NestedArray():
+            size = _numpy.as_dtype(dtype.dtype).itemsize
+            return tuple((n * size + at, one) for n in range(dtype.nitems) for at, one in floats_in(dtype.dtype))
+        case _types.Float(bitwidth=64) | _types.Complex(bitwidth=128):
+            one = DOUBLE
+        case _types.Float(bitwidth=32) | _types.Complex(bitwidth=64):
+            one = SINGLE
+        case _:
+            return ()
+    return tuple((at, one) for at in range(0, dtype.bitwidth // 8, size_of(one)))
 
 
 def _dtype_kind(dtype: Any) -> str:

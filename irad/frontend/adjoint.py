@@ -8,12 +8,12 @@ from typing import Any
 
 from irad.errors import BadArgumentType
 from irad.frontend import arguments
-from irad.frontend.arguments import Kernel, derivative_type, like
+from irad.frontend.arguments import derivative_type, like
 from irad.frontend.calls import Compiled, Outcome, call, flattened
 from irad.frontend.frame import Frame, Versions, attempt, versions
 from irad.frontend.given import check_shadow_types, check_shadows
 from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_pointers, slot, tuple_type
-from irad.frontend.shadows import Code
+from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
 _cgutils: Any = need("numba.core.cgutils", "if_unlikely", "voidptr_t")
@@ -41,6 +41,13 @@ class Adjoint(Recipe):
         found = super().roles(kinds, mode)
         for i in self.wrt:
             word = "Duplicated" if i in self.shadowed else "Active"
+            inside = list(arguments.parts(kinds[i]))
+            if any(map(arguments.has_shadow, inside)) and any(map(arguments.is_number, inside)):
+                raise BadArgumentType(
+                    f"{self.kernel.names[i]} is {kinds[i]}: floats and arrays in one tuple cannot be {word}",
+                    hint="pass them as two arguments; irad.grad and irad.vjp take such a tuple",
+                    place=self.kernel.place,
+                )
             if (found[i] == "duplicated") != (i in self.shadowed):
                 raise BadArgumentType(
                     f"{self.kernel.names[i]} is {kinds[i]}, which cannot be {word} in reverse mode",
@@ -56,27 +63,28 @@ class Adjoint(Recipe):
         query = self.query(own, "reverse")
         for i, bar in zip(self.shadowed, bars, strict=True):
             like(self.kernel, f"the shadow of {self.kernel.names[i]}", own[i], bar)
-        check_shadow_types(self.kernel, zip(self.extras, bars, strict=False))
+        check_shadow_types(self.kernel, zip(self.extras, (own[i] for i in self.shadowed), bars, strict=False))
         choice = versions(query, variant, typingctx, given=True)
         result = choice.first.result
-        if any(map(arguments.is_float_array, arguments.parts(result))):
+        if any(map(arguments.has_shadow, arguments.parts(result))):
             choice = versions(replace(query, mode="split"), variant, typingctx, given=True)
         like(self.kernel, "the seed of the result", result, seed)
-        active = choice.first.active
+        active = tuple(i for i in self.wrt if i not in self.shadowed)
         inside = tuple_type([derivative_type(own[i]) for i in active])
         returned = tuple_type([result, inside])
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, own, values[:count])
-            given = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), bars, values[count:last])
-            value, adjoints = self._run(frame, given, choice, Seed(frame.code, result, seed, values[last]))
+            given = zip(self.extras, (own[i] for i in self.shadowed), bars, values[count:last], strict=False)
+            views = [view for each in given for view in arguments.derivative_views(frame.code, *each)]
+            value, adjoints = self._run(frame, views, choice, Seed(frame.code, result, seed, values[last]))
             return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
 
         return returned(*kinds), generate
 
-    def _run(self, frame: Frame, given: Frame, choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
-        code, bars = frame.code, given.all_arrays()
-        check_shadows(frame, frame.arrays(self.shadowed), bars)
+    def _run(self, frame: Frame, bars: list[View], choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
+        code = frame.code
+        check_shadows(frame, frame.arrays(self.shadowed, arguments.has_shadow), bars)
         adjoints = Adjoints(frame, choice.first)
 
         def run(outcome: Outcome, version: Compiled) -> Any:
@@ -86,7 +94,7 @@ class Adjoint(Recipe):
             return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
 
         attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
-        return adjoints.value(), [adjoints.bar(i) for i in choice.first.active]
+        return adjoints.value(), [adjoints.gradient(i, iter(())) for i in self.wrt if i not in self.shadowed]
 
 
 def in_two_steps(adjoints: Adjoints, outcome: Outcome, version: Compiled, flat: list[Any], seed: Seed) -> Any:

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
+from irad.frontend.abi import floats_in
 from irad.frontend.lower import place_of
 from irad.frontend.shadows import Code, View, shadow_type
 from irad.frontend.target import need
 
 _types: Any = need(
-    "numba.core.types", "Array", "BaseTuple", "BaseNamedTuple", "NamedTuple", "Float", "Complex", "Omitted", "unliteral"
+    "numba.core.types",
+    "Array",
+    "BaseTuple",
+    "BaseNamedTuple",
+    "NamedTuple",
+    "Float",
+    "Complex",
+    "Record",
+    "Omitted",
+    "unliteral",
 )
 _typeof: Any = need("numba.core.typing.typeof", "typeof").typeof
 
@@ -51,72 +61,60 @@ def is_float(kind: Any) -> bool:
     return isinstance(kind, _types.Float)
 
 
+def is_number(kind: Any) -> bool:
+    """Whether it is a float or a complex number: a scalar that has a derivative."""
+    return isinstance(kind, _types.Float | _types.Complex)
+
+
 def is_array(kind: Any) -> bool:
     return isinstance(kind, _types.Array)
 
 
-def is_float_array(kind: Any) -> bool:
-    return is_array(kind) and is_float(kind.dtype)
+def has_shadow(kind: Any) -> bool:
+    """Whether it is an array whose elements are, or have in them, floats."""
+    return is_array(kind) and bool(floats_in(kind.dtype))
 
 
-def only_arrays(kind: Any) -> bool:
-    """Whether `kind` is an array of floats or a tuple of such: what may be given shadows."""
-    return all(map(is_float_array, parts(kind))) and next(parts(kind), None) is not None
-
-
-def only_floats(kind: Any) -> bool:
-    return all(map(is_float, parts(kind))) and next(parts(kind), None) is not None
+def has_derivative(kind: Any) -> bool:
+    return any(is_number(part) or has_shadow(part) for part in parts(kind))
 
 
 def activity(kernel: Kernel, position: int, kind: Any, mode: str) -> str:
-    """How an argument that is to be differentiated takes part: "active" or "duplicated".
+    """How an argument that is to be differentiated takes part: "active" or "duplicated", see `pipeline.Request`.
 
     Raises
     ------
-    BadArgumentType: it holds integers, or nothing.
-    Unsupported: it is complex, mixes floats with arrays in reverse mode, or is of another type.
+    BadArgumentType: it holds integers only, or nothing.
+    Unsupported: it is of another type without floats.
     """
-    inside, name = list(parts(kind)), kernel.names[position]
-    for part in inside:
-        _differentiable(kernel, name, kind, part)
+    if not has_derivative(kind):
+        raise _no_derivative(kernel, kernel.names[position], kind)
+    return "duplicated" if mode == "forward" or any(map(has_shadow, parts(kind))) else "active"
+
+
+def _no_derivative(kernel: Kernel, name: str, kind: Any) -> IradError:
+    inside = list(parts(kind))
     if not inside:
-        raise BadArgumentType(f"{name} is an empty tuple: there is nothing to differentiate", place=kernel.place)
-    if mode == "forward" or only_arrays(kind):
-        return "duplicated"
-    if only_floats(kind):
-        return "active"
-    raise Unsupported(
-        f"{name} mixes floats and arrays in one tuple, {kind}",
-        hint="pass the floats and the arrays as two arguments",
-        place=kernel.place,
-    )
-
-
-def _differentiable(kernel: Kernel, name: str, kind: Any, part: Any) -> None:
-    element = part.dtype if is_array(part) else part
-    of = "" if part is kind else f" in {kind}"
-    if is_float(element):
-        return
-    if isinstance(element, _types.Complex):
-        raise Unsupported(
-            f"{name} is complex ({part}{of}): complex arguments are not differentiated yet",
-            hint="pass real and imaginary parts as two arguments",
-            place=kernel.place,
-        )
-    if isinstance(element, _types.Integer | _types.Boolean):
-        raise BadArgumentType(
-            f"{name} is {part}{of}: integers have no derivative",
+        return BadArgumentType(f"{name} is an empty tuple: there is nothing to differentiate", place=kernel.place)
+    elements = (part.dtype if is_array(part) else part for part in inside)
+    if all(isinstance(element, _types.Integer | _types.Boolean) for element in elements):
+        return BadArgumentType(
+            f"{name} is {kind}: integers have no derivative",
             hint="pass floats, or leave the argument out of those that are differentiated",
             place=kernel.place,
         )
-    raise Unsupported(f"{name} is {part}{of}, which has no derivative", place=kernel.place)
+    hint = "pass the array of records and an index" if isinstance(kind, _types.Record) else ""
+    return Unsupported(f"{name} is {kind}, which has no derivative", hint=hint, place=kernel.place)
 
 
 def derivative_type(kind: Any) -> Any:
-    """The type of a fresh derivative with respect to an argument: the same structure, arrays writable."""
+    """The type of a fresh derivative with respect to an argument: the same structure, arrays writable, None in the
+    place of what has no derivative."""
     if isinstance(kind, _types.BaseTuple):
         return _tuple_like(kind, [derivative_type(inner) for inner in kind.types])
-    return shadow_type(kind) if is_array(kind) else kind
+    if has_shadow(kind):
+        return shadow_type(kind)
+    return kind if is_number(kind) else _types.none
 
 
 def _tuple_like(kind: Any, inside: list[Any]) -> Any:
@@ -129,7 +127,7 @@ def _tuple_like(kind: Any, inside: list[Any]) -> Any:
 def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
     """Check the type of a tangent, cotangent or shadow against what it belongs to, part by part.
 
-    Arrays may differ in layout, which is seen at run time. Whatever stands for an integer is ignored.
+    Arrays may differ in layout, which is seen at run time. Whatever stands for what has no derivative is ignored.
 
     Raises
     ------
@@ -142,11 +140,14 @@ def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
                 raise _unlike(kernel, what, wanted, given)
             for i, (inner, other) in enumerate(zip(wanted.types, given.types, strict=True)):
                 like(kernel, f"{what}[{i}]", inner, other)
-        case _types.Array() if is_float_array(wanted):
+        case _types.Array() if has_shadow(wanted):
             if not (is_array(given) and given.dtype == wanted.dtype and given.ndim == wanted.ndim):
                 raise _unlike(kernel, what, wanted, given)
         case _types.Float():
             if not isinstance(given, _types.Float | _types.Integer):
+                raise _unlike(kernel, what, wanted, given)
+        case _types.Complex():
+            if not isinstance(given, _types.Complex | _types.Float | _types.Integer):
                 raise _unlike(kernel, what, wanted, given)
         case _:
             pass
@@ -161,32 +162,59 @@ def given_type(wanted: Any, given: Any) -> Any:
     """The type in which generated code takes what `like` accepted: floats as wanted, arrays as they come."""
     if isinstance(wanted, _types.BaseTuple):
         return _tuple_like(given, [given_type(w, g) for w, g in zip(wanted.types, given.types, strict=True)])
-    return wanted if is_float(wanted) else given
+    return wanted if is_number(wanted) else given
+
+
+def paired_types(wanted: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
+    """The parts of `wanted`, each with what stands in its place in `kind`, which belongs to it (see `like`)."""
+    if isinstance(wanted, _types.BaseTuple):
+        for inner, own in zip(wanted.types, kind.types, strict=True):
+            yield from paired_types(inner, own)
+    else:
+        yield wanted, kind
+
+
+def paired(code: Code, name: str, wanted: Any, kind: Any, value: Any) -> Iterator[tuple[Any, View]]:
+    """As `paired_types`, with the values."""
+    if isinstance(wanted, _types.BaseTuple):
+        for i, (inner, own) in enumerate(zip(wanted.types, kind.types, strict=True)):
+            yield from paired(code, f"{name}[{i}]", inner, own, code.builder.extract_value(value, i))
+    else:
+        yield wanted, View(name, kind, value)
 
 
 def views(code: Code, name: str, kind: Any, value: Any, want: Callable[[Any], bool] = is_array) -> list[View]:
     """The arrays inside an argument's value, in order."""
-    if isinstance(kind, _types.BaseTuple):
-        found: list[View] = []
-        for i, inner in enumerate(kind.types):
-            found += views(code, f"{name}[{i}]", inner, code.builder.extract_value(value, i), want)
-        return found
-    return [View(name, kind, value)] if want(kind) else []
+    return [view for part, view in paired(code, name, kind, kind, value) if want(part)]
+
+
+def derivative_views(code: Code, name: str, wanted: Any, kind: Any, value: Any) -> list[View]:
+    """The arrays of a tangent, a cotangent or a shadow that belong to arrays with a shadow, in order."""
+    return [view for part, view in paired(code, name, wanted, kind, value) if has_shadow(part)]
+
+
+def derivative_numbers(code: Code, wanted: Any, kind: Any, value: Any) -> list[Any]:
+    """The floats of a tangent or cotangent that belong to floats and complex numbers, in order."""
+    found: list[Any] = []
+    for part, view in paired(code, "", wanted, kind, value):
+        if is_number(part):
+            found += floats(code, part, code.context.cast(code.builder, view.value, view.kind, part))
+    return found
 
 
 def floats(code: Code, kind: Any, value: Any) -> list[Any]:
-    """The floats inside an argument's value, in order."""
-    if isinstance(kind, _types.BaseTuple):
-        inside = (floats(code, k, code.builder.extract_value(value, i)) for i, k in enumerate(kind.types))
-        return [v for values in inside for v in values]
-    return [value] if is_float(kind) else []
+    """A float, or the two of a complex number."""
+    return list(code.context.get_arg_packer([kind]).as_arguments(code.builder, [value]))
 
 
-def rebuild(code: Code, kind: Any, take: Callable[[Any], Any]) -> Any:
-    """A value of type `kind` whose parts are what `take` gives for their types, in order."""
+def derivative_of(code: Code, kind: Any, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
+    """A value of type `derivative_type(kind)`, of scalars and of arrays given in order."""
     if isinstance(kind, _types.BaseTuple):
-        return code.context.make_tuple(code.builder, kind, [rebuild(code, inner, take) for inner in kind.types])
-    return take(kind)
+        inside = [derivative_of(code, inner, numbers, arrays) for inner in kind.types]
+        return code.context.make_tuple(code.builder, derivative_type(kind), inside)
+    if is_number(kind):
+        return next(numbers)
+    return next(arrays) if has_shadow(kind) else code.context.get_dummy_value()
 
 
 def with_arrays(code: Code, name: str, kind: Any, value: Any, take: Callable[[View], Any]) -> Any:

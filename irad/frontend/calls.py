@@ -65,11 +65,12 @@ class Compiled:
     @property
     def duplicated(self) -> tuple[int, ...]:
         """Positions of the arguments that take shadows (in forward mode: tangents)."""
-        return tuple(i for i, how in enumerate(self.query.activity) if how == "duplicated")
+        return tuple(i for i, how in enumerate(self.query.activity) if how in ("duplicated", "shadowed"))
 
     @property
     def active(self) -> tuple[int, ...]:
-        return tuple(i for i, how in enumerate(self.query.activity) if how == "active")
+        """Positions of the arguments whose floats have adjoints (in forward mode: tangents)."""
+        return tuple(i for i, how in enumerate(self.query.activity) if how in ("active", "duplicated"))
 
     @property
     def has_addresses(self) -> bool:

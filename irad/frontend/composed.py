@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from irad.errors import BadArgumentType
+from irad.errors import BadArgumentType, BadArgumentValue
 from irad.frontend import arguments, shadows
 from irad.frontend.frame import Frame, Shadows
 from irad.frontend.shadows import Code, View
+from irad.frontend.slope import Slope
 from irad.frontend.target import need
 
-_types: Any = need("numba.core.types", "Array", "Float", "BaseTuple", "intp", "none")
+_types: Any = need("numba.core.types", "Array", "Complex", "BaseTuple", "boolean", "intp", "none")
 _extending: Any = need("numba.extending", "intrinsic")
 _cgutils: Any = need("numba.core.cgutils", "loop_nest")
 _ir: Any = need("llvmlite.ir", "IntType")
@@ -48,8 +49,18 @@ return product
 """
 
 
+HOLOMORPHIC = """\
+out, state = augmented({names})
+along_one, along_i = pullback(state, unit(out, False)), pullback(state, unit(out, True))
+release(state)
+slope = analytic(({one}), ({i}))
+return {returned}
+"""
+"""One augmented run; two reverse passes tell whether the function is holomorphic where it was called."""
+
+
 def _flat(kind: Any, what: str) -> None:
-    if not (arguments.is_float(kind) or arguments.is_float_array(kind)):
+    if not arguments.is_float(kind.dtype if arguments.is_array(kind) else kind):
         raise BadArgumentType(
             f"{what} is {kind}: Jacobians are of one float or one array of floats by another",
             hint="irad.jvp and irad.vjp take other arguments and results",
@@ -103,7 +114,7 @@ def apart(typingctx: Any, values: Any) -> Any:
         code = Code(context, builder)
         inside = [builder.extract_value(args[0], i) for i in range(len(values.types))]
         frame = Frame(code, kernel, values.types, inside)
-        copies = Shadows(frame, range(len(inside)))
+        copies = Shadows(frame, range(len(inside)), arguments.is_array)
         copies.fill(range(len(inside)), mirror=len(frame.all_arrays()) > 1)
         made = {view.name: copies.view(view.name) for view in frame.all_arrays()}
         for view in frame.all_arrays():
@@ -189,4 +200,52 @@ def shaped(typingctx: Any, rows: Any, out: Any, x: Any) -> Any:
     return result(rows, out, x), generate
 
 
-HELPERS = {f.__name__: f for f in (size, basis, apart, matrix, put_row, put_column, shaped)}
+@_extending.intrinsic
+def unit(typingctx: Any, out: Any, imaginary: Any) -> Any:
+    """1, or i, of the complex type of a result."""
+    if not isinstance(out, _types.Complex):
+        raise BadArgumentType(
+            f"holomorphic=True is for functions that return a complex number, not {out}",
+            hint="leave it out for a function that returns a real number",
+        )
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        real, imag = (context.get_constant(out.underlying_float, x) for x in (1.0, 0.0))
+        made = context.make_complex(builder, out)
+        made.real, made.imag = (builder.select(args[1], x, y) for x, y in ((imag, real), (real, imag)))
+        return made._getvalue()
+
+    return out(out, _types.boolean), generate
+
+
+@_extending.intrinsic
+def analytic(typingctx: Any, along_one: Any, along_i: Any) -> Any:
+    """Derivatives by complex numbers or arrays, from the cotangents that 1 and i pull back.
+
+    Raises, at run time, BadArgumentValue: the two do not fit together, so that the function has no such derivative.
+    """
+    for kind in along_one.types:
+        if not isinstance(kind.dtype if arguments.is_array(kind) else kind, _types.Complex):
+            raise BadArgumentType(
+                f"holomorphic=True differentiates by complex arguments, not by {kind}", hint="pass it as complex"
+            )
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        code = Code(context, builder, zip((along_one, along_i), args, strict=True))
+        why = (
+            "the function is not holomorphic here: its real and imaginary parts violate Cauchy and Riemann's equations"
+        )
+        error = BadArgumentValue(why, hint="irad.vjp gives the derivatives of its real and of its imaginary part")
+        extract = builder.extract_value
+        slopes = [Slope(code, k, *(extract(each, i) for each in args)) for i, k in enumerate(along_one.types)]
+        for slope in slopes:
+            code.refuse_if(slope.is_wrong(), error)
+        for slope in slopes:
+            slope.conjugate()
+            context.nrt.incref(builder, slope.kind, slope.value)
+        return context.make_tuple(builder, along_one, [slope.value for slope in slopes])
+
+    return along_one(along_one, along_i), generate
+
+
+HELPERS = {f.__name__: f for f in (size, basis, apart, matrix, put_row, put_column, shaped, unit, analytic)}

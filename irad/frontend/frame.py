@@ -63,8 +63,7 @@ def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False)
     ------
     IradError: the derivative is refused.
     """
-    arrays = [not given and arguments.only_arrays(kind) for kind in query.argtypes]
-    every = tuple("duplicated" if array else role for array, role in zip(arrays, query.activity, strict=True))
+    every = query.activity if given else tuple(map(_with_shadow, query.argtypes, query.activity))
     careful = replace(query, aliased=True, activity=every)
     nested = isinstance(typingctx, target.TypingContext)
     if variant == "careful":
@@ -77,6 +76,14 @@ def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False)
     except IradError as error:
         # disjoint arrays, the usual case, must not suffer from it
         return Versions(fast, None, str(error))
+
+
+def _with_shadow(kind: Any, role: str) -> str:
+    """The role of an argument of type `kind` in a call in which every array of floats has a shadow."""
+    inside = list(arguments.parts(kind))
+    if role != "const" or not any(map(arguments.has_shadow, inside)):
+        return role
+    return "shadowed" if any(map(arguments.is_number, inside)) else "duplicated"
 
 
 def _several_arrays(kinds: Iterable[Any]) -> bool:
@@ -113,16 +120,8 @@ class Frame:
         A read-only array that overlaps itself (a broadcast, a sliding window) is replaced by a compact copy.
         """
         for i in positions:
-            inside = iter(self.arrays([i]))
-
-            def take(kind: Any, inside: Any = inside) -> Any:
-                return self._settled(next(inside)) if arguments.is_array(kind) else None
-
-            if arguments.only_arrays(self.kinds[i]):
-                self.values[i] = arguments.rebuild(self.code, self.kinds[i], take)
-            else:
-                for view in inside:
-                    self.refuse_self_overlap(view)
+            name, kind, value = self.kernel.names[i], self.kinds[i], self.values[i]
+            self.values[i] = arguments.with_arrays(self.code, name, kind, value, self._settled)
 
     def refuse_self_overlap(self, view: View) -> None:
         found = shadows.overlaps_itself(self.code, view)
@@ -130,7 +129,7 @@ class Frame:
 
     def _settled(self, view: View) -> Any:
         code, kind = self.code, view.kind
-        if kind.layout in "CF":
+        if kind.layout in "CF" or not arguments.has_shadow(kind):
             return view.value
         if kind.mutable:
             self.refuse_self_overlap(view)
@@ -153,17 +152,17 @@ class Frame:
 
     def overlapping(self, positions: Sequence[int]) -> Any:
         """Whether a float array shares memory with another, when any of `positions` are arrays."""
-        if not self.arrays(positions):
+        if not self.arrays(positions, arguments.has_shadow):
             return _ir.Constant(_ir.IntType(1), 0)
-        everything = self.all_arrays(arguments.is_float_array)
+        everything = self.all_arrays(arguments.has_shadow)
         return shadows.any_overlap(self.code, [shadows.extent(self.code, view) for view in everything])
 
     def refuse_mixed_overlap(self, duplicated: Sequence[int]) -> None:
         """Refuse what shadows that mirror the arrays cannot express: shared memory of different dtypes."""
-        with_shadow = {view.name for view in self.arrays(duplicated)}
+        with_shadow = {view.name for view in self.arrays(duplicated, arguments.has_shadow)}
         located = [(view, shadows.extent(self.code, view)) for view in self.all_arrays()]
         for (one, here), (other, there) in combinations(located, 2):
-            floats = [view for view in (one, other) if arguments.is_float_array(view.kind)]
+            floats = [view for view in (one, other) if arguments.has_shadow(view.kind)]
             same = one.kind.dtype == other.kind.dtype and {one.name, other.name} <= with_shadow
             if floats and not same:
                 why = f"{one.name} and {other.name} share memory, and have not both a shadow of the same dtype"
@@ -176,12 +175,17 @@ class Frame:
 
 
 class Shadows:
-    """Fresh shadows of a frame's arrays, in slots that survive whichever version runs."""
+    """Fresh shadows of a frame's arrays, in slots that survive whichever version runs.
 
-    def __init__(self, frame: Frame, positions: Sequence[int]) -> None:
-        self.frame, self.code = frame, frame.code
+    want: which arrays have one.
+    """
+
+    def __init__(
+        self, frame: Frame, positions: Sequence[int], want: Callable[[Any], bool] = arguments.has_shadow
+    ) -> None:
+        self.frame, self.code, self.want = frame, frame.code, want
         self._slots: dict[str, tuple[Any, Any]] = {}
-        for view in frame.arrays(positions):
+        for view in frame.arrays(positions, want):
             kind = shadows.shadow_type(view.kind)
             type = self.code.context.get_value_type(kind)
             self._slots[view.name] = kind, _cgutils.alloca_once(self.code.builder, type, zfill=True)
@@ -190,14 +194,14 @@ class Shadows:
 
     def fill(self, positions: Sequence[int], *, mirror: bool) -> None:
         """Allocate, zeroed; with `mirror`, overlapping as the arrays themselves do."""
-        inside = self.frame.arrays(positions)
+        inside = self.frame.arrays(positions, self.want)
         separate = (shadows.separate(self.code, view) for view in inside)
         # one after the other: when one cannot be allocated, those before it must be where `release` finds them
         for view, value in zip(inside, shadows.mirrored(self.code, inside) if mirror else separate, strict=True):
             self.code.builder.store(value, self._slots[view.name][1])
 
     def views(self, positions: Iterable[int]) -> list[View]:
-        return [self.view(view.name) for view in self.frame.arrays(positions)]
+        return [self.view(view.name) for view in self.frame.arrays(positions, self.want)]
 
     def view(self, name: str) -> View:
         kind, slot = self._slots[name]
@@ -205,7 +209,7 @@ class Shadows:
 
     def release(self, keep: Iterable[int] = ()) -> None:
         """Give back all but those of the arguments in `keep`. What was given back is null."""
-        kept = {view.name for view in self.frame.arrays(keep)}
+        kept = {view.name for view in self.frame.arrays(keep, self.want)}
         for name, (kind, slot) in self._slots.items():
             if name not in kept:
                 builder = self.code.builder

@@ -12,7 +12,7 @@ from irad.frontend import cache, target
 from irad.frontend.adjoint import Adjoint
 from irad.frontend.arguments import Kernel
 from irad.frontend.callable import DerivativeFunction, Source, kernel_of, signature_of, source_of, word
-from irad.frontend.composed import HELPERS, HVP, JACFWD, JACREV
+from irad.frontend.composed import HELPERS, HOLOMORPHIC, HVP, JACFWD, JACREV
 from irad.frontend.recipes import Gradient, Recipe, Tangent
 from irad.frontend.split import Augmented, Pullback, Release
 
@@ -55,8 +55,12 @@ def _unknown(kernel: Kernel, what: str) -> str:
 # --- one function for each way to make it ---------------------------------------------------------------------------
 
 
-def gradient(f: Any, argnums: Any, *, value: bool, cached: bool, strict: bool) -> DerivativeFunction:
+def gradient(
+    f: Any, argnums: Any, *, value: bool, cached: bool, strict: bool, holomorphic: bool = False
+) -> DerivativeFunction:
     """See `irad.grad` and `irad.value_and_grad`."""
+    if holomorphic:
+        return _complex_slope(f, argnums, value=value, cached=cached, strict=strict)
     kernel = kernel_of(f)
     wrt = positions(kernel, argnums)
     single = not isinstance(argnums, tuple | list)
@@ -70,6 +74,27 @@ def gradient(f: Any, argnums: Any, *, value: bool, cached: bool, strict: bool) -
         return _one(recipe, doc, "gradient", f, at, cached)
 
     return _once(key, make)
+
+
+def _complex_slope(f: Any, argnums: Any, *, value: bool, cached: bool, strict: bool) -> DerivativeFunction:
+    """The derivative of a holomorphic function."""
+    kernel = kernel_of(f)
+    wrt = positions(kernel, argnums)
+    single = not isinstance(argnums, tuple | list)
+    verb = "value_and_grad" if value else "grad"
+
+    def make() -> DerivativeFunction:
+        inner = {"augmented": augmented(f, wrt, protect=False, strict=strict)}
+        inner |= {"pullback": pullback(f, wrt, strict=strict), "release": release(f, wrt, strict=strict)}
+        slope = "slope[0]" if single else "slope"
+        template = HOLOMORPHIC.replace("{returned}", f"out, {slope}" if value else slope)
+        for field, along in (("{one}", "along_one"), ("{i}", "along_i")):
+            template = template.replace(field, "".join(f"{along}[{i}], " for i in wrt))
+        at = (wrt[0] if single else wrt, value, cached, strict, True)
+        doc = f"Complex derivative of {kernel.name} with respect to {_listed(kernel, wrt)}."
+        return _several(kernel, verb, doc, template, inner, wrt, "gradient", f, at, cached)
+
+    return _once((_complex_slope, kernel.dispatcher, wrt, single, value, cached, strict), make)
 
 
 def tangent(f: Any, wrt: tuple[int, ...], *, given: bool) -> DerivativeFunction:
@@ -103,35 +128,41 @@ def adjoint(f: Any, wrt: tuple[int, ...], shadowed: tuple[int, ...]) -> Derivati
     return _once((adjoint, kernel.dispatcher, wrt, shadowed), make)
 
 
-def augmented(f: Any, wrt: tuple[int, ...], *, protect: bool) -> DerivativeFunction:
+def augmented(f: Any, wrt: tuple[int, ...], *, protect: bool, strict: bool = False) -> DerivativeFunction:
     """`f`'s arguments -> (result, state)."""
     kernel = kernel_of(f)
 
     def make() -> DerivativeFunction:
         doc = f"Result of {kernel.name} and what its pullback needs."
-        return _one(Augmented(kernel, wrt, False, protect), doc, "augmented", f, (wrt, protect), False)
+        return _one(Augmented(kernel, wrt, strict, protect), doc, "augmented", f, (wrt, protect, strict), False)
 
-    return _once((augmented, kernel.dispatcher, wrt, protect), make)
+    return _once((augmented, kernel.dispatcher, wrt, protect, strict), make)
 
 
-def pullback(f: Any, wrt: tuple[int, ...], own: tuple[Any, ...] | None = None) -> DerivativeFunction:
+def pullback(
+    f: Any, wrt: tuple[int, ...], own: tuple[Any, ...] | None = None, *, strict: bool = False
+) -> DerivativeFunction:
     """(state, cotangent) -> adjoints of the arguments, None for those not in `wrt`; `own`: see `Pullback`."""
     kernel = kernel_of(f)
 
     def make() -> DerivativeFunction:
-        return _one(Pullback(kernel, wrt, False, own), f"Adjoints of {kernel.name}.", "pullback", f, (wrt, own), False)
+        doc = f"Adjoints of {kernel.name}."
+        return _one(Pullback(kernel, wrt, strict, own), doc, "pullback", f, (wrt, own, strict), False)
 
-    return _once((pullback, kernel.dispatcher, wrt, own), make)
+    return _once((pullback, kernel.dispatcher, wrt, own, strict), make)
 
 
-def release(f: Any, wrt: tuple[int, ...], own: tuple[Any, ...] | None = None) -> DerivativeFunction:
+def release(
+    f: Any, wrt: tuple[int, ...], own: tuple[Any, ...] | None = None, *, strict: bool = False
+) -> DerivativeFunction:
     """state -> None: its tape is given back."""
     kernel = kernel_of(f)
 
     def make() -> DerivativeFunction:
-        return _one(Release(kernel, wrt, False, own), f"Release of {kernel.name}.", "release", f, (wrt, own), False)
+        doc = f"Release of {kernel.name}."
+        return _one(Release(kernel, wrt, strict, own), doc, "release", f, (wrt, own, strict), False)
 
-    return _once((release, kernel.dispatcher, wrt, own), make)
+    return _once((release, kernel.dispatcher, wrt, own, strict), make)
 
 
 def jacobian(f: Any, argnum: Any, *, forward: bool, cached: bool) -> DerivativeFunction:
@@ -216,7 +247,20 @@ def _several(
     return DerivativeFunction(source, cached=cached)
 
 
-_VARIABLES = ("count", "out", "out_dot", "own", "again", "rows", "state", "product", "i")
+_VARIABLES = (
+    "count",
+    "out",
+    "out_dot",
+    "own",
+    "again",
+    "rows",
+    "state",
+    "product",
+    "along_one",
+    "along_i",
+    "slope",
+    "i",
+)
 _FUNCTIONS = ("kernel", "push", "augmented", "pullback", "release")
 _LOCAL = (*HELPERS, *_VARIABLES, *_FUNCTIONS)
 
@@ -264,12 +308,14 @@ def _rebuilt(maker: str, f: Any, module: str, path: str, at: tuple[object, ...],
 
 
 _MAKERS: dict[str, Callable[..., DerivativeFunction]] = {
-    "gradient": lambda f, wrt, value, cached, strict: gradient(f, wrt, value=value, cached=cached, strict=strict),
+    "gradient": lambda f, wrt, value, cached, strict, holomorphic=False: gradient(
+        f, wrt, value=value, cached=cached, strict=strict, holomorphic=holomorphic
+    ),
     "tangent": lambda f, wrt, given: tangent(f, wrt, given=given),
     "adjoint": adjoint,
-    "augmented": lambda f, wrt, protect: augmented(f, wrt, protect=protect),
-    "pullback": pullback,
-    "release": release,
+    "augmented": lambda f, wrt, protect, strict: augmented(f, wrt, protect=protect, strict=strict),
+    "pullback": lambda f, wrt, own, strict: pullback(f, wrt, own, strict=strict),
+    "release": lambda f, wrt, own, strict: release(f, wrt, own, strict=strict),
     "jacobian": lambda f, wrt, forward, cached: jacobian(f, wrt, forward=forward, cached=cached),
     "hessian_product": lambda f, wrt, cached: hessian_product(f, wrt, cached=cached),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from irad.errors import BadArgumentType
@@ -12,15 +12,16 @@ from irad.frontend.frame import Frame
 from irad.frontend.shadows import View
 
 
-def check_shadow_types(kernel: Kernel, given: Any) -> None:
-    """Shadows are written to.
+def check_shadow_types(kernel: Kernel, given: Iterable[tuple[str, Any, Any]]) -> None:
+    """Shadows are written to. `given` are their names, the types of what they belong to, and their own.
 
     Raises
     ------
     BadArgumentType: a read-only one.
     """
-    for name, kind in given:
-        if any(arguments.is_array(part) and not part.mutable for part in arguments.parts(kind)):
+    for name, own, kind in given:
+        pairs = arguments.paired_types(own, kind)
+        if any(arguments.has_shadow(part) and not shadow.mutable for part, shadow in pairs):
             raise BadArgumentType(f"{name} is read-only: a shadow is written to", place=kernel.place)
 
 
@@ -39,7 +40,7 @@ def check_shadows(frame: Frame, own: Sequence[View], given: Sequence[View]) -> N
         found = code.any([shadows.overlap(code, end, where) for where in wheres.values()])
         code.refuse_if(found, frame.bad(f"the shadow of {view.name} shares memory with an argument"))
     names = {view.name for view in own}
-    for view in frame.all_arrays(arguments.is_float_array):
+    for view in frame.all_arrays(arguments.has_shadow):
         if view.name not in names:
             found = code.any([shadows.overlap(code, wheres[view.name], wheres[name]) for name in names])
             why = f"{view.name} is constant, but shares memory with an argument that is differentiated"

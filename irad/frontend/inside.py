@@ -30,7 +30,7 @@ def register(makers: Sequence[Callable[..., Any]], jvp: Any, vjp: Any, autodiff:
 
 
 def _make_overload(maker: Callable[..., Any]) -> None:
-    options = [name for name in ("cache", "strict") if name in (maker.__kwdefaults__ or {})]
+    options = [name for name in ("cache", "strict", "holomorphic") if name in (maker.__kwdefaults__ or {})]
     text = f"def impl(f, argnums=0, {', '.join(f'{name}=False' for name in options)}):\n    return made\n"
 
     def typed(f: Any, argnums: Any, *flags: Any) -> Any:

@@ -7,7 +7,7 @@ generated function) and returns the signature with the function that generates t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from irad.frontend.given import check_shadow_types, check_shadows
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
-_types: Any = need("numba.core.types", "Tuple", "BaseTuple", "Float", "none")
+_types: Any = need("numba.core.types", "Tuple", "BaseTuple", "Complex", "none")
 _cgutils: Any = need("numba.core.cgutils", "alloca_once", "if_unlikely", "voidptr_t")
 _ir: Any = need("llvmlite.ir", "IntType", "LiteralStructType")
 
@@ -84,29 +84,23 @@ class Adjoints:
         self.frame, self.code, self.version = frame, frame.code, version
         context, builder = self.code.context, self.code.builder
         self.result = slot(self.code, context.call_conv.get_return_type(version.result).pointee)
-        inside = [part for i in version.active for part in arguments.parts(frame.kinds[i])]
-        self.bars = slot(self.code, _ir.LiteralStructType([context.get_value_type(part) for part in inside]))
-        self._index = {i: n for n, i in enumerate(self._flat())}
+        numbers = {i: list(filter(arguments.is_number, arguments.parts(frame.kinds[i]))) for i in version.active}
+        inside = [context.get_value_type(part) for parts in numbers.values() for part in parts]
+        self.bars = slot(self.code, _ir.LiteralStructType(inside))
+        places = iter(range(len(inside)))
+        self._places = {i: [next(places) for _ in parts] for i, parts in numbers.items()}
         self._builder = builder
-
-    def _flat(self) -> Iterator[tuple[int, int]]:
-        for i in self.version.active:
-            for n, _ in enumerate(arguments.parts(self.frame.kinds[i])):
-                yield i, n
 
     def value(self) -> Any:
         """What the kernel returned."""
         loaded = self._builder.load(self.result)
         return self.code.context.get_returned_value(self._builder, self.version.result, loaded)
 
-    def bar(self, position: int) -> Any:
-        """The adjoint of an active argument, in the structure of its type."""
-        struct, counter = self._builder.load(self.bars), iter(range(1 << 30))
-
-        def take(_: Any) -> Any:
-            return self._builder.extract_value(struct, self._index[position, next(counter)])
-
-        return arguments.rebuild(self.code, derivative_type(self.frame.kinds[position]), take)
+    def gradient(self, position: int, arrays: Iterator[Any]) -> Any:
+        """The adjoint of an argument in the structure of its type; `arrays` are those inside it."""
+        struct, places = self._builder.load(self.bars), self._places.get(position, ())
+        numbers = (self._builder.extract_value(struct, at) for at in places)
+        return arguments.derivative_of(self.code, self.frame.kinds[position], numbers, arrays)
 
 
 def slot(code: Code, type: Any) -> Any:
@@ -121,21 +115,16 @@ class Seed:
 
     def __init__(self, code: Code, result: Any, kind: Any, value: Any) -> None:
         self.code, self.flat, self.arrays = code, list[Any](), list[View]()
-        self._add("the seed", result, kind, value)
-
-    def _add(self, name: str, result: Any, kind: Any, value: Any) -> None:
-        if isinstance(result, _types.BaseTuple):
-            for i, (inner, given) in enumerate(zip(result.types, kind.types, strict=True)):
-                self._add(f"{name}[{i}]", inner, given, self.code.builder.extract_value(value, i))
-        elif arguments.is_float(result):
-            self.flat.append(self.code.context.cast(self.code.builder, value, kind, result))
-        elif arguments.is_float_array(result):
-            self.flat += flattened(self.code, [kind], [value])
-            self.arrays.append(View(name, kind, value))
+        for part, view in arguments.paired(code, "the seed", result, kind, value):
+            if arguments.is_number(part):
+                self.flat += arguments.derivative_numbers(code, part, view.kind, view.value)
+            elif arguments.has_shadow(part):
+                self.flat += flattened(code, [view.kind], [view.value])
+                self.arrays.append(view)
 
     def misfit(self, result: Any, value: Any) -> Any:
         """Whether an array of the seed has another shape than that of the result."""
-        made = arguments.views(self.code, "the result", result, value, arguments.is_float_array)
+        made = arguments.views(self.code, "the result", result, value, arguments.has_shadow)
         pairs = zip(made, self.arrays, strict=True)
         return self.code.any([shadows.unlike(self.code, one, other, strides=False) for one, other in pairs])
 
@@ -178,7 +167,7 @@ class Gradient(Recipe):
     def _run(self, frame: Frame, choice: Versions) -> tuple[Any, list[Any]]:
         """The result, and the derivative of each argument in `wrt`."""
         code = frame.code
-        frame.settle(i for i in self.wrt if arguments.only_arrays(frame.kinds[i]))
+        frame.settle(self.wrt)
         adjoints, made = Adjoints(frame, choice.first), Shadows(frame, choice.duplicated)
         one = code.context.get_constant(choice.first.result, 1.0)
 
@@ -191,34 +180,25 @@ class Gradient(Recipe):
 
         overlapping = frame.overlapping(choice.first.duplicated)
         attempt(frame, choice, overlapping, run, made.release)
-        inside = [_gradient(frame, adjoints, made, i) for i in self.wrt]
+        inside = [adjoints.gradient(i, (view.value for view in made.views([i]))) for i in self.wrt]
         made.release(keep=self.wrt)
         frame.release()
         return adjoints.value(), inside
-
-
-def _gradient(frame: Frame, adjoints: Adjoints, made: Shadows, position: int) -> Any:
-    if position in adjoints.version.active:
-        return adjoints.bar(position)
-    inside = iter(made.views([position]))
-    return arguments.rebuild(frame.code, derivative_type(frame.kinds[position]), lambda _: next(inside).value)
 
 
 def _one_float(kernel: Kernel, result: Any) -> None:
     if arguments.is_float(result):
         return
     name = kernel.name
-    if result == _types.none:
+    if isinstance(result, _types.Complex):
+        hint = "holomorphic=True gives the complex derivative; irad.vjp takes a seed for such a result"
+    elif result == _types.none:
         hint = "irad.autodiff(irad.Reverse, ...) takes seeds for the arrays that the kernel writes"
-    elif any(map(_has_floats, arguments.parts(result))):
+    elif arguments.has_derivative(result):
         hint = "irad.vjp takes a seed for such a result; irad.jacrev and irad.jacfwd give the whole Jacobian"
     else:
         hint = "there is nothing to differentiate"
     raise BadArgumentType(f"{name} returns {result}, not one float: it has no gradient", hint=hint, place=kernel.place)
-
-
-def _has_floats(part: Any) -> bool:
-    return arguments.is_float(part) or arguments.is_float_array(part)
 
 
 # --- forward --------------------------------------------------------------------------------------------------------
@@ -248,7 +228,7 @@ class Tangent(Recipe):
         for i, dot in zip(self.wrt, dots, strict=True):
             like(self.kernel, f"the tangent of {self.kernel.names[i]}", own[i], dot)
         if self.given:
-            check_shadow_types(self.kernel, zip(self.extras, dots, strict=True))
+            check_shadow_types(self.kernel, zip(self.extras, (own[i] for i in self.wrt), dots, strict=True))
         dots = [arguments.given_type(own[i], dot) for i, dot in zip(self.wrt, dots, strict=True)]
         choice = versions(query, variant, typingctx, given=self.given)
         returned = tuple_type([choice.first.result] * 2)
@@ -256,15 +236,14 @@ class Tangent(Recipe):
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = Code(context, builder, zip([*own, *dots], values, strict=True))
             frame = Frame(code, self.kernel, own, values[:count])
-            tangents = Frame(frame.code, Kernel(self.kernel.dispatcher, self.extras), dots, values[count:])
-            pair = self._run(frame, tangents, choice)
+            pair = self._run(frame, Tangents(code, self, own, dots, values[count:]), choice)
             return context.make_tuple(builder, returned, pair)
 
         return returned(*own, *dots), generate
 
-    def _run(self, frame: Frame, tangents: Frame, choice: Versions) -> tuple[Any, Any]:
+    def _run(self, frame: Frame, tangents: Tangents, choice: Versions) -> tuple[Any, Any]:
         code, b = frame.code, frame.code.builder
-        own, dots = frame.arrays(self.wrt), tangents.all_arrays()
+        own, dots = frame.arrays(self.wrt, arguments.has_shadow), tangents.views(self.wrt)
         type = code.context.call_conv.get_return_type(choice.first.result).pointee
         result, result_dot = slot(code, type), slot(code, type)
         made = Shadows(frame, () if self.given else choice.duplicated)
@@ -291,10 +270,10 @@ class Tangent(Recipe):
         )
         return value, dot
 
-    def _fill(self, frame: Frame, tangents: Frame, made: Shadows, version: Compiled) -> None:
+    def _fill(self, frame: Frame, tangents: Tangents, made: Shadows, version: Compiled) -> None:
         code = frame.code
         made.fill(version.duplicated, mirror=version.query.aliased)
-        pairs = list(zip(made.views(self.wrt), tangents.all_arrays(), strict=True))
+        pairs = list(zip(made.views(self.wrt), tangents.views(self.wrt), strict=True))
         for shadow, dot in pairs:
             shadows.copy(code, dot, shadow)
         if version.query.aliased:
@@ -302,15 +281,40 @@ class Tangent(Recipe):
                 why = f"{shadow.name} shares memory with another argument, but their tangents differ there"
                 code.refuse_if(shadows.differ(code, dot, shadow), frame.bad(why))
 
-    def _tangents(self, frame: Frame, tangents: Frame, made: Shadows, version: Compiled) -> list[Any]:
+    def _tangents(self, frame: Frame, tangents: Tangents, made: Shadows, version: Compiled) -> list[Any]:
         """The flat tangents: floats as given, pointers to the data of shadows."""
         code, flat = frame.code, list[Any]()
         for i in version.duplicated:
-            floats, views = iter(()), iter(made.views([i]) if not self.given else ())
-            if i in self.wrt:
-                at = self.wrt.index(i)
-                floats = iter(arguments.floats(code, tangents.kinds[at], tangents.values[at]))
-                views = iter(tangents.arrays([at])) if self.given else views
+            views = iter(tangents.views([i]) if self.given else made.views([i]))
+            numbers = iter(tangents.numbers(i) if i in self.wrt else ())
             for part in arguments.parts(frame.kinds[i]):
-                flat.append(next(floats) if arguments.is_float(part) else code.fields(next(views)).data)
+                if arguments.has_shadow(part):
+                    flat.append(code.fields(next(views)).data)
+                elif arguments.is_number(part):
+                    flat += next(numbers, ())
         return flat
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """The tangents given to `recipe`: the types of the kernel's arguments, their own types, and their values."""
+
+    code: Code
+    recipe: Tangent
+    own: Sequence[Any]
+    kinds: Sequence[Any]
+    values: Sequence[Any]
+
+    def views(self, positions: Iterable[int]) -> list[View]:
+        """The arrays that belong to arrays of floats."""
+        return [view for i in positions for part, view in self._paired(i) if arguments.has_shadow(part)]
+
+    def numbers(self, position: int) -> list[list[Any]]:
+        """The floats that belong to each float and complex number of an argument."""
+        pairs = (pair for pair in self._paired(position) if arguments.is_number(pair[0]))
+        return [arguments.derivative_numbers(self.code, part, view.kind, view.value) for part, view in pairs]
+
+    def _paired(self, position: int) -> Iterator[tuple[Any, View]]:
+        at = self.recipe.wrt.index(position)
+        name, own = self.recipe.extras[at], self.own[position]
+        return arguments.paired(self.code, name, own, self.kinds[at], self.values[at])

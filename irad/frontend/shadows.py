@@ -12,15 +12,17 @@ from itertools import combinations
 from typing import Any
 
 from irad.errors import BadArguments, BadArgumentType
+from irad.frontend.abi import floats_in
 from irad.frontend.target import need
+from irad.ir.types import DOUBLE, SINGLE
 
-_types: Any = need("numba.core.types", "Array", "Float", "BaseTuple")
+_types: Any = need("numba.core.types", "Array", "BaseTuple")
 _cgutils: Any = need(
     "numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "is_null", "memset", "raw_memcpy", "alloca_once"
 )
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 _intrinsic: Any = need("numba.extending", "intrinsic").intrinsic
-_ir: Any = need("llvmlite.ir", "Constant", "IntType")
+_ir: Any = need("llvmlite.ir", "Constant", "IntType", "FloatType", "DoubleType")
 
 ALIGNMENT = 32
 _BYTE = _ir.IntType(8)
@@ -310,14 +312,25 @@ def copy(code: Code, source: View, target: View) -> None:
 
 
 def differ(code: Code, one: View, other: View) -> Any:
-    """Whether two float arrays of the same shape hold different values anywhere (NaN differs from everything)."""
+    """Whether the floats in two arrays of the same shape differ anywhere (NaN differs from everything)."""
     b = code.builder
     found = _cgutils.alloca_once_value(b, _ir.Constant(_BIT, 0))
     b.store(_ir.Constant(_BIT, 0), found)
     with _cgutils.loop_nest(b, code.sizes(one)[0], intp=_WORD) as indices:
-        values = [b.load(element(code, view, indices)) for view in (one, other)]
-        b.store(b.or_(b.load(found), b.fcmp_unordered("!=", *values)), found)
+        pairs = zip(*(floats_at(code, view, indices) for view in (one, other)), strict=True)
+        # the floats of a packed record are not aligned
+        values = [[b.load(at, align=1) for at in pair] for pair in pairs]
+        changed = code.any([b.fcmp_unordered("!=", here, there) for here, there in values])
+        b.store(b.or_(b.load(found), changed), found)
     return b.load(found)
+
+
+def floats_at(code: Code, view: View, indices: Sequence[Any]) -> list[Any]:
+    """Pointers to the floats in one element."""
+    b, at = code.builder, code.builder.bitcast(element(code, view, indices), _BYTE.as_pointer())
+    llvm = {SINGLE: _ir.FloatType(), DOUBLE: _ir.DoubleType()}
+    inside = floats_in(view.kind.dtype)
+    return [b.bitcast(b.gep(at, [code.word(offset)]), llvm[type].as_pointer()) for offset, type in inside]
 
 
 def element(code: Code, view: View, indices: Sequence[Any]) -> Any:
@@ -331,15 +344,15 @@ def element(code: Code, view: View, indices: Sequence[Any]) -> Any:
 
 
 def clear(code: Code, view: View) -> None:
-    """Set every element of a float array to zero."""
+    """Set every byte of an array's elements to zero."""
     b = code.builder
     if view.kind.layout in "CF":
         proxy = code.fields(view)
         _cgutils.memset(b, b.bitcast(proxy.data, _BYTE.as_pointer()), b.mul(proxy.nitems, proxy.itemsize), 0)
         return
-    zero = code.context.get_constant(view.kind.dtype, 0.0)
+    itemsize = code.fields(view).itemsize
     with _cgutils.loop_nest(b, code.sizes(view)[0], intp=_WORD) as indices:
-        b.store(zero, element(code, view, indices))
+        _cgutils.memset(b, b.bitcast(element(code, view, indices), _BYTE.as_pointer()), itemsize, 0)
 
 
 def unlike(code: Code, one: View, other: View, *, strides: bool) -> Any:
@@ -365,7 +378,7 @@ def any_overlap(code: Code, wheres: Sequence[Extent]) -> Any:
 
 @_intrinsic
 def shadow_like(typingctx: Any, x: Any) -> Any:
-    """A zeroed float array with the shape and the strides of `x`; callable in njit code.
+    """A zeroed array with the shape and the strides of `x`; callable in njit code.
 
     Raises
     ------
@@ -412,5 +425,5 @@ def shadows_like(typingctx: Any, arrays: Any) -> Any:
 
 
 def _float_array(kind: Any) -> None:
-    if not (isinstance(kind, _types.Array) and isinstance(kind.dtype, _types.Float)):
+    if not (isinstance(kind, _types.Array) and floats_in(kind.dtype)):
         raise BadArgumentType(f"only arrays of floats have shadows, not {kind}")

@@ -68,8 +68,8 @@ def activities(
 
 def _activity(kind: Any, mode: str) -> str:
     flat = leaves(kind)
-    scalars = any(leaf.role == "float" for leaf in flat)
-    arrays = any(leaf.role == "data" and leaf.dtype_kind == "float" for leaf in flat)
-    if scalars == arrays:
+    if any(leaf.floats for leaf in flat):
+        return "duplicated"
+    if not any(leaf.role == "float" for leaf in flat):
         return "const"
-    return "duplicated" if arrays or mode == "forward" else "active"
+    return "duplicated" if mode == "forward" else "active"

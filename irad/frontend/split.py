@@ -28,7 +28,7 @@ def _choice(recipe: Recipe, kinds: Sequence[Any], variant: str, typingctx: Any) 
 
 def _state_type(kernel: Kernel, kinds: Sequence[Any], choice: Versions) -> Any:
     inside = [part for i in choice.duplicated for part in arguments.parts(kinds[i])]
-    made = [shadows.shadow_type(part) for part in inside]
+    made = [shadows.shadow_type(part) for part in inside if arguments.has_shadow(part)]
     return tuple_type([_types.uintp, _types.boolean, tuple_type(kinds), tuple_type(made), choice.first.result])
 
 
@@ -62,11 +62,12 @@ class Augmented(Recipe):
 
     def _run(self, frame: Frame, choice: Versions) -> tuple[Any, list[Any]]:
         code, b = frame.code, frame.code.builder
-        frame.settle(i for i in self.wrt if arguments.only_arrays(frame.kinds[i]))
+        frame.settle(self.wrt)
         everything = range(len(frame.kinds))
         result = slot(code, code.context.call_conv.get_return_type(choice.first.result).pointee)
         tape, careful = slot(code, _cgutils.voidptr_t), slot(code, _ir.IntType(1))
-        made, copies = Shadows(frame, choice.duplicated), Shadows(frame, everything if self.protect else ())
+        made = Shadows(frame, choice.duplicated)
+        copies = Shadows(frame, everything if self.protect else (), arguments.is_array)
 
         def run(outcome: Outcome, version: Compiled) -> Any:
             mirror = version.query.aliased
@@ -168,7 +169,7 @@ class Pullback(Recipe):
         made = _views(frame, choice, state, parts[SHADOWS])
 
         def run(version: Compiled) -> None:
-            inside = [made[view.name] for view in frame.arrays(version.duplicated)]
+            inside = [made[view.name] for view in frame.arrays(version.duplicated, arguments.has_shadow)]
             for view in inside:
                 shadows.clear(code, view)
             flat = flattened(code, frame.kinds, frame.values) + shadow_pointers(code, inside)
@@ -181,11 +182,9 @@ class Pullback(Recipe):
         for i in range(len(frame.kinds)):
             if i not in self.wrt:
                 found.append(code.context.get_dummy_value())
-            elif i in choice.first.active:
-                found.append(adjoints.bar(i))
             else:
-                inside = iter([_copy_of(code, v.kind, v.value) for v in (made[a.name] for a in frame.arrays([i]))])
-                found.append(arguments.rebuild(code, derivative_type(frame.kinds[i]), lambda _, it=inside: next(it)))
+                views = [made[view.name] for view in frame.arrays([i], arguments.has_shadow)]
+                found.append(adjoints.gradient(i, iter([_copy_of(code, v.kind, v.value) for v in views])))
         return found
 
 
@@ -228,7 +227,7 @@ def release_tape(code: Code, choice: Versions, address: Any, careful: Any) -> No
 def _views(frame: Frame, choice: Versions, state: Any, packed: Any) -> dict[str, View]:
     """The shadows of a state, by the names of their arrays."""
     kinds, b = state.types[SHADOWS].types, frame.code.builder
-    arrays = enumerate(zip(frame.arrays(choice.duplicated), kinds, strict=True))
+    arrays = enumerate(zip(frame.arrays(choice.duplicated, arguments.has_shadow), kinds, strict=True))
     return {view.name: View(view.name, kind, b.extract_value(packed, i)) for i, (view, kind) in arrays}
 
 

@@ -18,7 +18,7 @@ _numba: Any = need("numba", "typeof")
 
 
 def differentiated(kernel: Kernel, kinds: tuple[Any, ...]) -> tuple[int, ...]:
-    """The positions of arguments that hold nothing but floats, or nothing but arrays of floats.
+    """The positions of arguments that hold floats, complex numbers, or arrays of these.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def differentiated(kernel: Kernel, kinds: tuple[Any, ...]) -> tuple[int, ...]:
     name, count = kernel.name, len(kernel.names)
     if len(kinds) != count:
         raise BadArgumentType(f"vjp: {name} takes {count} arguments, not {len(kinds)}", place=kernel.place)
-    wrt = tuple(i for i, kind in enumerate(kinds) if arguments.only_floats(kind) or arguments.only_arrays(kind))
+    wrt = tuple(i for i, kind in enumerate(kinds) if arguments.has_derivative(kind))
     if not wrt:
         raise BadArgumentType(f"vjp: no argument of {name} is a float or an array of floats", place=kernel.place)
     return wrt

@@ -129,11 +129,6 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
         "write math.sin and math.cos",
     ),
     (
-        r"numba_cpowf?",
-        "a complex power with a variable exponent is not differentiated",
-        "write cmath.exp(p * cmath.log(z)), or an integer power as a product",
-    ),
-    (
         r"numba_(get_(np|py|internal)_random_state|rnd_\w+)",
         "random numbers are drawn inside the kernel",
         "draw them before the call and pass them as an argument",

@@ -152,6 +152,12 @@ def _(x: Expr, y: Expr):
     return Gate(above), Gate(above, FLIP)
 
 
+@rule("irad.singular", price=1)
+def _(value: Expr, x: Expr, y: Expr):
+    # the value of a function of x and y where it has no derivative
+    return ZERO, strong(x.lit(math.nan)), strong(y.lit(math.nan))
+
+
 # --- powers and roots -----------------------------------------------------------------------------------------------
 
 
@@ -186,6 +192,20 @@ def _(x: Expr, n: Expr):
 def _(x: Expr, n: Expr):
     # 2**n by itself may overflow where x * 2**n does not
     return Through(lambda t: _with_integer("ldexp", t, n)), ZERO
+
+
+@rule("irad.cpow.real", price=250)
+def _(a: Expr, b: Expr, c: Expr, d: Expr):
+    by_base, by_exponent = _complex_power((a, b), (c, d))
+    (x, y), (s, t) = by_base, by_exponent
+    return strong(x), strong(-y), strong(s), strong(-t)
+
+
+@rule("irad.cpow.imag", price=250)
+def _(a: Expr, b: Expr, c: Expr, d: Expr):
+    by_base, by_exponent = _complex_power((a, b), (c, d))
+    (x, y), (s, t) = by_base, by_exponent
+    return strong(y), strong(x), strong(t), strong(s)
 
 
 @rule("hypot", price=40)
@@ -358,6 +378,25 @@ def _one_of(first: Expr) -> tuple[LinearMap, LinearMap]:
 def _toward(x: Expr, distance: Expr) -> Scale:
     """The slope of a distance from the origin along x, zero at the origin."""
     return strong(distance.compare("oeq", 0.0).where(0.0, x / distance, like=x))
+
+
+def _complex_power(z: tuple[Expr, Expr], w: tuple[Expr, Expr]) -> tuple[tuple[Expr, Expr], tuple[Expr, Expr]]:
+    """The complex derivatives of z ** w by z, w z ** (w - 1), and by w, z ** w log z, each as (real, imaginary)."""
+    (a, b), (c, d) = z, w
+    less = [a.libm(f"irad.cpow.{part}", b, c - 1.0, d) for part in ("real", "imag")]
+    constant = both(c.compare("oeq", 0.0), d.compare("oeq", 0.0))
+    by_z = [constant.where(0.0, part, like=a) for part in _times((c, d), (less[0], less[1]))]
+    size = a.libm("hypot", b)
+    log_z = (size.call("log"), b.libm("atan2", a))
+    power = (a.libm("irad.cpow.real", b, c, d), a.libm("irad.cpow.imag", b, c, d))
+    origin = size.compare("oeq", 0.0)
+    by_w = [origin.where(0.0, part, like=a) for part in _times(power, log_z)]
+    return (by_z[0], by_z[1]), (by_w[0], by_w[1])
+
+
+def _times(z: tuple[Expr, Expr], w: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    """The product of two complex numbers."""
+    return z[0] * w[0] - z[1] * w[1], z[0] * w[1] + z[1] * w[0]
 
 
 def _chord(x: Expr) -> Expr:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from irad.ir.build import Builder, Expr
 from irad.ir.model import Argument, Block, Call, Function, real
-from irad.ir.types import DOUBLE, SINGLE, FunctionType
+from irad.ir.types import DOUBLE, PTR, SINGLE, VOID, Float, FunctionType, Struct, field_offset
 
 # What lets LLVM hoist, merge and delete such a call. The functions of libm set errno, which no kernel can read.
 PURE = ("mustprogress", "nofree", "nosync", "nounwind", "willreturn", "memory(none)")
 
 
 def declaration(name: str, type: FunctionType) -> Function:
-    """The declaration of an intrinsic (whose attributes LLVM knows) or of a pure function of libm."""
+    """The declaration of an intrinsic (whose attributes LLVM knows), of a pure function of libm, or of a function that
+    reads and writes memory."""
     arguments = [Argument(t, f"x{i}") for i, t in enumerate(type.parameters)]
-    return Function(name, type, arguments, attributes=() if name.startswith("llvm.") else PURE)
+    known = name.startswith("llvm.") or PTR in type.parameters
+    return Function(name, type, arguments, attributes=() if known else PURE)
 
 
 def support_functions(names: Iterable[str]) -> list[Function]:
-    """Definitions of the functions of irad (`irad.digamma`, `irad.digammaf`) among `names`, with all that they call.
+    """Definitions of irad's functions (`irad.digamma`, `irad.cpow.real`...) among `names`, with all that they call.
 
     Every function is fresh, for one module. Names that are not irad's are skipped: see `missing_functions`.
     """
@@ -129,9 +132,60 @@ def _digammaf() -> Function:
     return _definition("irad.digammaf", argument, [block])
 
 
+# --- complex powers -------------------------------------------------------------------------------------------------
+
+
+def _complex_power(type: Float, suffix: str) -> Function:
+    """Numba's complex power by value: {re, im} of (x0 + i x1) ** (x2 + i x3).
+
+    Never inlined, so that LLVM sees one pure call where both parts are used.
+    """
+    pair = Struct((type, type))
+    arguments, block = [Argument(type, f"x{i}") for i in range(4)], Block("entry")
+    out = Builder(block)
+    slots = [out.alloca(pair) for _ in range(3)]
+    for i, argument in enumerate(arguments):
+        out.store(argument, out.offset(slots[i // 2], field_offset(pair, i % 2)))
+    out.call(f"numba_cpow{suffix}", VOID, slots)
+    out.ret(out.load(pair, slots[2]))
+    kind = FunctionType(pair, (type,) * 4)
+    return Function(
+        f"irad.cpow{suffix}", kind, arguments, [block], linkage=("internal",), attributes=("noinline", *PURE)
+    )
+
+
+def _part_of_power(type: Float, suffix: str, index: int) -> Function:
+    """The real (index 0) or imaginary part of a complex power."""
+    arguments, block = [Argument(type, f"x{i}") for i in range(4)], Block("entry")
+    out = Builder(block)
+    both = out.call(f"irad.cpow{suffix}", Struct((type, type)), arguments)
+    out.ret(out.extract(both, index, type))
+    name = f"irad.cpow.{('real', 'imag')[index]}{suffix}"
+    kind = FunctionType(type, (type,) * 4)
+    return Function(name, kind, arguments, [block], linkage=("internal",), attributes=("alwaysinline", *PURE))
+
+
+def _singular(type: Float, suffix: str) -> Function:
+    """Its first argument: the value of a function of the other two where that has no derivative."""
+    arguments, block = [Argument(type, name) for name in ("value", "x", "y")], Block("entry")
+    Builder(block).ret(arguments[0])
+    kind = FunctionType(type, (type,) * 3)
+    return Function(f"irad.singular{suffix}", kind, arguments, [block], linkage=("internal",), attributes=PURE)
+
+
 def _definition(name: str, argument: Argument, blocks: list[Block]) -> Function:
     type = FunctionType(argument.type, (argument.type,))
     return Function(name, type, [argument], blocks, linkage=("internal",), attributes=PURE)
 
 
-_DEFINITIONS: dict[str, Callable[[], Function]] = {"irad.digamma": _digamma, "irad.digammaf": _digammaf}
+_DEFINITIONS: dict[str, Callable[[], Function]] = {
+    "irad.digamma": _digamma,
+    "irad.digammaf": _digammaf,
+    **{f"irad.singular{f}": partial(_singular, type, f) for type, f in ((DOUBLE, ""), (SINGLE, "f"))},
+    **{f"irad.cpow{f}": partial(_complex_power, type, f) for type, f in ((DOUBLE, ""), (SINGLE, "f"))},
+    **{
+        f"irad.cpow.{part}{f}": partial(_part_of_power, type, f, index)
+        for type, f in ((DOUBLE, ""), (SINGLE, "f"))
+        for index, part in enumerate(("real", "imag"))
+    },
+}

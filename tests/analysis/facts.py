@@ -65,7 +65,7 @@ class Facts:
         single_return(self.function)
         self.split = split
         shadowed = tuple(shadowed)
-        self.seeds = {self.argument(n): t for n, t in (floats or dict.fromkeys(shadowed, DOUBLE)).items()}
+        self.seeds = {self.argument(n): {t} for n, t in (floats or dict.fromkeys(shadowed, DOUBLE)).items()}
         pointers = [a.name for a in self.function.arguments if str(a.type) == "ptr"]
         self.apart = [self.argument(n) for n in (pointers if apart is None else apart)]
         self.numbers, self.opaque = list(map(self.argument, numbers)), list(map(self.argument, opaque))

@@ -65,10 +65,23 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "star arguments": (lambda: irad.grad(lambda *xs: xs[0]), Unsupported, r"parameter \*xs"),
     "integer": (lambda: irad.grad(kernel, "w")(X, Y, 2), BadArgumentType, "w is int64: integers have no derivative"),
     "integer array": (lambda: irad.grad(kernel)(np.arange(3), Y), BadArgumentType, "integers have no derivative"),
-    "integer in a tuple": (lambda: irad.grad(pairs)((1.0, 2)), BadArgumentType, r"t is int64 in Tuple\(float64"),
-    "complex": (lambda: irad.grad(kernel)(X + 1j, Y), Unsupported, "x is complex"),
+    "integers in a tuple": (
+        lambda: irad.grad(pairs)((1, True)),
+        BadArgumentType,
+        r"t is Tuple\(int64, bool\): integers",
+    ),
+    "complex result": (
+        lambda: irad.grad(kernel)(X + 1j, Y),
+        BadArgumentType,
+        "kernel returns complex128, not one float",
+    ),
+    "text in a tuple": (lambda: irad.grad(pairs)(("abc", 1)), Unsupported, "t is .*, which has no derivative"),
     "no array": (lambda: irad.grad(kernel)("abc", Y), Unsupported, "x is unicode_type, which has no derivative"),
-    "mixed tuple": (lambda: irad.grad(pairs)((1.0, X)), Unsupported, "t mixes floats and arrays"),
+    "mixed tuple": (
+        lambda: irad.autodiff(Reverse, pairs, Duplicated((1.0, X), (0.0, X))),
+        BadArgumentType,
+        "floats and arrays in one tuple cannot be Duplicated",
+    ),
     "empty tuple": (lambda: irad.grad(pairs)(()), BadArgumentType, "t is an empty tuple"),
     "no Numba type": (lambda: irad.grad(kernel)(object(), Y), BadArgumentType, "annot determine Numba type"),
     "self-overlap": (

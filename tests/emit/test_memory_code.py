@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from irad.analysis.records import Element
 from irad.emit.arrays import Code, View, accumulate, extent, overlap
 from irad.emit.augment import LARGEST, size_product
 from irad.emit.memory import copy_adjoint
@@ -103,7 +104,7 @@ def test_overlap() -> None:
 def accumulating(name: str, source: np.ndarray, target: np.ndarray, type: Float) -> Function:
     function, (s, t) = begin(name, "ps", "pt")
     code = Code(function, Builder(function.entry))
-    accumulate(code, view(source, s), view(target, t), type)
+    accumulate(code, view(source, s), view(target, t), [(0, type)])
     code.out.ret()
     return function
 
@@ -134,7 +135,7 @@ def test_accumulate(dtype: type, rng: np.random.Generator) -> None:
 
 @pytest.fixture(scope="module")
 def moving() -> Native:
-    return Native([copy_adjoint(DOUBLE), copy_adjoint(SINGLE)])
+    return Native([copy_adjoint(Element.of(DOUBLE)), copy_adjoint(Element.of(SINGLE))])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -41,6 +41,8 @@ KINDS = [
     types.int8,
     types.uint64,
     B,
+    types.complex128,
+    types.Tuple((B, types.complex64, F8)),
     types.none,
     types.Omitted(3.0),
     types.literal(3),
@@ -134,7 +136,6 @@ def test_arrays(dtype: Any, kind: str, itemsize: int, readonly: bool) -> None:
     [
         types.unicode_type,
         types.Optional(F8),
-        types.complex128,
         RECORD,
         types.ListType(F8),
         types.Tuple((F8, types.List(F8))),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import chain, combinations
 
 import llvmlite.binding as llvm
+from numba import _helperlib
 
 from irad.ir.build import Builder, suffix
 from irad.ir.model import Argument, Block, Function, Module, Value, real
@@ -19,7 +20,7 @@ from irad.rules.special import missing_functions
 LIBM = frozenset(
     {
         *("expm1", "log1p", "cbrt", "hypot", "asinh", "acosh", "atanh", "erf", "erfc", "tgamma", "lgamma"),
-        *("fmod", "remainder", "fmax", "fmin", "fdim", "logb"),
+        *("fmod", "remainder", "fmax", "fmin", "fdim", "logb", "irad.cpow.real", "irad.cpow.imag", "irad.singular"),
     }
 )
 """Functions that have no intrinsic."""
@@ -123,6 +124,8 @@ def compiled(functions: Sequence[Function]) -> tuple[llvm.ExecutionEngine, dict[
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.load_library_permanently("libgcc_s.so.1")  # llvm.powi
+    for name in ("cpow", "cpowf"):
+        llvm.add_symbol(f"numba_{name}", _helperlib.c_helpers[name])
     parsed = llvm.parse_assembly(write(module))
     parsed.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=1)

@@ -74,7 +74,6 @@ def test_memory_intrinsics():
         ("numba_frexp", "frexp"),
         ("llvm.modf.f64", "modf"),
         ("llvm.sincos.f64", "sincos"),
-        ("numba_cpow", "complex power"),
         ("numba_get_np_random_state", "random"),
         ("numba_rnd_shuffle", "random"),
         ("numba_xxgemm", "BLAS"),

@@ -36,6 +36,7 @@ POSITIVE = [(0.02,), (0.8,), (37.5,)]
 UNIT = [(0.3,), (-0.95,), (0.9990234375,)]
 PAIRS = [(1.3, -0.7), (-2.1, 0.4), (0.6, 3.5)]
 TURNS = [(7.3, 2.1), (-7.3, 2.1), (7.3, -2.1), (100.4, 0.3)]
+COMPLEX_POWERS = [(1.2, 0.7, 1.5, 0.3), (-0.4, 0.9, -2.0, 0.5)]
 
 REFERENCE = {
     "fadd": (lambda x, y: x + y, PAIRS),
@@ -71,6 +72,9 @@ REFERENCE = {
     "powi": (power, [(1.7, 5), (-0.6, 4), (2.5, -3), (1.3, 1), (1.3, 0)]),
     "ldexp": (lambda x, n: x * mp.mpf(2) ** int(n), [(1.3, 5), (-0.7, -4)]),
     "hypot": (mp.hypot, PAIRS),
+    "irad.singular": (lambda value, x, y: value, []),
+    "irad.cpow.real": (lambda a, b, c, d: mp.re(mp.mpc(a, b) ** mp.mpc(c, d)), COMPLEX_POWERS),
+    "irad.cpow.imag": (lambda a, b, c, d: mp.im(mp.mpc(a, b) ** mp.mpc(c, d)), COMPLEX_POWERS),
     "exp": (mp.exp, ANY),
     "exp2": (lambda x: mp.mpf(2) ** x, ANY),
     "exp10": (lambda x: mp.mpf(10) ** x, ANY),
@@ -183,6 +187,9 @@ SINGULAR = {
     "pow": [(0.0, 0.5), (0.0, -1.0), (-2.0, 0.5), (1e30, 1e9)],
     "powi": [(0.0, -1)],
     "hypot": [(math.inf, 1.0)],
+    "irad.singular": [(1.0, 2.0, 3.0)],
+    "irad.cpow.real": [(0.0, 0.0, 0.5, 0.0), (0.0, 0.0, -1.0, 1.0)],
+    "irad.cpow.imag": [(0.0, 0.0, 0.5, 0.0), (1e300, 0.0, 1e9, 0.0)],
     "exp": [(1e4,), (math.nan,)],
     "exp2": [(1e5,)],
     "exp10": [(1e4,)],
