@@ -12,6 +12,7 @@ from typing import Any
 from irad import llvm
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.activity import Activity, Wanted, activity
+from irad.analysis.aggregates import split_stores
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
@@ -207,6 +208,7 @@ class Derivation:
         is_root = key == self.root
         backward = self.mode != "forward"
         single_return(function)
+        split_stores(function)
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         pointers = objects(function, self.apart(function, is_root), numbers, opaque)
         seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})

@@ -10,6 +10,7 @@ from irad.analysis.activity import Activity
 from irad.analysis.canonical import Canonical
 from irad.analysis.kinds import Kinds
 from irad.analysis.objects import Objects, holds_pointers
+from irad.errors import InvalidIR
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
     Argument,
@@ -135,5 +136,12 @@ def read_by_rule(instruction: Instruction, rule: linear.Rule, activity: Activity
 
 
 def shadow_of(pointer: Value, shadow: dict[Value, Value]) -> Value:
-    """The shadow of a pointer; null and the like are their own."""
+    """The shadow of a pointer; null and the like are their own.
+
+    Raises
+    ------
+    InvalidIR: there is none; derivatives would be written where the primal lies.
+    """
+    if isinstance(pointer, (Argument, Instruction)) and pointer not in shadow:
+        raise InvalidIR(f"%{pointer.name}, a pointer to active memory, has no shadow")
     return shadow.get(pointer, pointer)

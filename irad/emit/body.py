@@ -8,6 +8,7 @@ from irad.analysis.activity import Activity, Wanted
 from irad.analysis.canonical import Canonical
 from irad.analysis.kinds import Kinds
 from irad.analysis.memory import Memory
+from irad.analysis.needs import shadow_of
 from irad.analysis.objects import Objects
 from irad.emit.scopes import Scopes
 from irad.ir.build import Builder
@@ -114,7 +115,7 @@ class Body:
 
     def shadow(self, pointer: Value) -> Value:
         """The shadow of a source pointer, in the new function."""
-        return self.value(self.subject.canonical.shadow.get(pointer, pointer))
+        return self.value(shadow_of(pointer, self.subject.canonical.shadow))
 
     def copy(self, instruction: Instruction) -> Instruction:
         """Append a copy of `instruction`."""

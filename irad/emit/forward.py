@@ -32,8 +32,10 @@ class Tangent(Body):
                 self.phi(phi)
             if block is self.subject.function.entry:
                 self.begin_scratch()
+            # what ends in an exception has no tangents, nor shadows to keep them in
+            succeeds = block in self.subject.canonical.flow.idom
             for instruction in block.body:
-                self.instruction(instruction)
+                (self.instruction if succeeds else self.copy)(instruction)
             if isinstance(block.end, Return):
                 self.last[block] = self.out.block
                 self.status_return(block.end)

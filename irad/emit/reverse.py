@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.flow import Loop
+from irad.analysis.needs import shadow_of
 from irad.analysis.records import Element
 from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
@@ -330,7 +331,7 @@ class Reverse:
 
     def look_shadow(self, pointer: Value) -> Value:
         """The shadow of a primal pointer."""
-        return self.look(self.canonical.shadow.get(pointer, pointer))
+        return self.look(shadow_of(pointer, self.canonical.shadow))
 
     def find(self, value: Value) -> Value:
         match self.plan.how[value]:

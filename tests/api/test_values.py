@@ -35,6 +35,11 @@ def several(x):
 
 
 @njit
+def padded(x, flag):
+    return x[0], (flag, x * x[1]), flag
+
+
+@njit
 def accumulates(x, work, at):
     for i in range(x.size):
         work[at[i]] += x[i] * x[i]
@@ -86,6 +91,17 @@ def test_result_of_several_parts() -> None:
     x_bar = np.zeros(3)
     irad.autodiff(irad.Reverse, several, irad.Duplicated(X, x_bar), seed=(1.0, np.ones(6)[::2], 0))
     np.testing.assert_array_equal(x_bar, [3.0, 3.0, 3.0])
+
+
+def test_results_of_parts_with_padding_between_them() -> None:
+    x = X.astype(np.float32)
+    out, pullback = irad.vjp(padded, x, True)
+    assert out[0] == 1.0 and out[1][0] is True and out[2] is True
+    np.testing.assert_array_equal(out[1][1], 2 * X)
+    np.testing.assert_array_equal(pullback((3.0, (None, np.ones_like(x)), None))[0], [5.0, 8.0, 2.0])
+    dot = irad.jvp(padded, (x, True), (x, None))[1]
+    assert dot[0] == 1.0
+    np.testing.assert_array_equal(dot[1][1], 4 * X)
 
 
 def test_derivatives_flow_through_arrays_that_are_not_asked_for() -> None:
