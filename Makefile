@@ -8,11 +8,12 @@ MINUTES ?= 10
 NEWEST := numba<0.69
 OLDEST := numba==0.62.1
 
-.PHONY: help venv demo test check format fuzz matrix clean
+.PHONY: help venv demo bench test check format fuzz matrix clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo    fit the NIST problems with exact Jacobians, then time a gradient of every kernel'
+	@echo 'make bench   time every derivative beside other programs; rewrites docs/benchmarks.md'
 	@echo 'make test    static checks, then every test'
 	@echo 'make check   static checks: ruff, pyright, import-linter'
 	@echo 'make format  let ruff rewrite what it can'
@@ -24,6 +25,10 @@ venv: .venv/.stamp
 
 demo: .venv/.stamp
 	@.venv/bin/python -m tools.demo
+
+bench: .venv/.stamp
+	.venv/bin/python -m pip install --quiet -e '.[bench]'
+	@.venv/bin/python -m tools.bench
 
 test: check
 	.venv/bin/python -m pytest -q -n $(JOBS)

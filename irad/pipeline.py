@@ -28,7 +28,7 @@ from irad.analysis.speculation import speculated
 from irad.emit import augment, entry, forward, reverse
 from irad.emit.body import Subject
 from irad.emit.module import assemble
-from irad.emit.runtime import concretize
+from irad.emit.runtime import concretize, without_calls
 from irad.emit.scopes import Scopes
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi
@@ -448,8 +448,7 @@ class Derivation:
 def _drop_frees(module: Module) -> None:
     """Without a run time nothing is freed: a derivative of this code may read the memory again."""
     for function in module.functions.values():
-        for block in function.blocks:
-            block.body = [i for i in block.body if not (isinstance(i, Call) and i.callee_name == "irad_free")]
+        without_calls(function, "irad_free")
     module.functions.pop("irad_free", None)
 
 

@@ -19,6 +19,8 @@ A chunk begins with two words: the chunk before it, its size.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from irad.ir.build import Builder
 from irad.ir.model import (
     Argument,
@@ -55,6 +57,9 @@ LARGEST_KEPT = 1 << 28  # bytes: a larger chunk is given back to the system
 def concretize(module: Module, heaps: dict[str, Value]) -> None:
     """Give `module` a heap. `heaps` tells for each outermost function where its list lies."""
     needing = _needing(module, set(heaps))
+    if needing <= set(heaps) and not any(_calls(module.functions[name], ABSTRACT) for name in heaps):
+        for name in heaps:
+            without_calls(module.functions[name], RELEASE)  # nothing is ever taken
     for name in needing:
         function = module.functions[name]
         heap = heaps.get(name)
@@ -70,6 +75,16 @@ def concretize(module: Module, heaps: dict[str, Value]) -> None:
     for function in (allocate(), free(), release(), adopt(), tape(), more()):
         module.functions[function.name] = function
     module.variables[CACHE] = Variable(CACHE, "external global ptr")
+
+
+def _calls(function: Function, names: Collection[str]) -> bool:
+    return any(isinstance(i, Call) and i.callee_name in names for i in function.instructions)
+
+
+def without_calls(function: Function, name: str) -> None:
+    """Take the calls of `name`, which return nothing, out of `function`."""
+    for block in function.blocks:
+        block.body = [i for i in block.body if not (isinstance(i, Call) and i.callee_name == name)]
 
 
 def _give_heap(call: Call, heap: Value, needing: set[str]) -> None:

@@ -8,6 +8,7 @@ simpler derivative functions.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable
@@ -223,7 +224,12 @@ def kernel_of(function: Any) -> Kernel:
     BadArgumentType: something else, or a kernel in object mode.
     Unsupported: a kernel with `*args` or keyword-only parameters.
     """
-    dispatcher = function.type.dispatcher if isinstance(function, DerivativeFunction) else dispatcher_of(function)
+    return _kernel(function.type.dispatcher if isinstance(function, DerivativeFunction) else dispatcher_of(function))
+
+
+@functools.cache
+def _kernel(dispatcher: Any) -> Kernel:
+    """Looked up at every call of `irad.autodiff`, and slow to find."""
     parameters = inspect.signature(dispatcher.py_func).parameters.values()
     odd = [p for p in parameters if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
     if odd:

@@ -138,3 +138,22 @@ def test_first_class_functions() -> None:
         return by_w
 
     assert returns() is by_w
+
+
+@njit
+def _product(x: float, y: float) -> float:
+    return x * y + x
+
+
+def test_a_call_costs_its_arithmetic_and_can_be_cached() -> None:
+    @njit
+    def caller(x: float, y: float) -> float:
+        _, (x_bar, y_bar) = irad.autodiff(irad.Reverse, _product, irad.Active(x), irad.Active(y))
+        return x_bar * y_bar
+
+    assert caller(3.0, 4.0) == 15.0
+    (compiled,) = caller.overloads.values()
+    assert not compiled.library.has_dynamic_globals  # else Numba does not cache the caller
+    body = compiled.library.get_asm_str().split(f"\n{compiled.fndesc.mangled_name}:\n")[1].split("\n.Lfunc_end")[0]
+    code = [line.split()[0] for line in body.splitlines() if line.startswith("\t") and not line.startswith("\t.")]
+    assert "callq" not in code and len(code) <= 10, code
