@@ -7,7 +7,7 @@ how often it runs; recomputing costs too (its price, in the same unit), or the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -17,6 +17,7 @@ from irad.analysis.flow import Flow, Loop
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
 from irad.analysis.stripes import Stripes, stripes
+from irad.analysis.variation import Variation
 from irad.cut import Network
 from irad.ir.lines import Lines, Reason
 from irad.ir.model import (
@@ -148,11 +149,12 @@ def _where(place: Place, lines: Lines | None = None) -> str:
 
 def plan(canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accumulation) -> Plan:
     """Keep, recompute or save for everything in `needs`, and where what is saved lies; which loops are split."""
-    decider = _Decider(canonical, memory, needs)
+    variation = Variation(canonical, memory, accumulation.objects)
+    decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
     result = Plan(stripes=stripes(canonical, accumulation))
     decider.settle(saved, result)
-    _Layout(canonical, result).run([v for v, how in result.how.items() if how is How.SAVE])
+    _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result
 
 
@@ -163,8 +165,8 @@ OFTEN = 100  # how many times a loop is taken to run, for weighing
 
 
 class _Decider:
-    def __init__(self, canonical: Canonical, memory: Memory, needs: Needs) -> None:
-        self.canonical, self.memory, self.needs = canonical, memory, needs
+    def __init__(self, canonical: Canonical, memory: Memory, needs: Needs, variation: Variation) -> None:
+        self.canonical, self.memory, self.needs, self.variation = canonical, memory, needs, variation
         self.flow = canonical.flow
         self.counters: dict[Value, Loop] = {c.counter: loop for loop, c in canonical.counted.items()}
 
@@ -218,8 +220,19 @@ class _Decider:
                 rule = scalar.rule_of(value)
                 return rule.price if rule else 1
 
+    def varying(self, value: Value) -> list[Loop]:
+        """The loops around `value`, outermost first, of which each iteration needs a place of its own for it."""
+        around = [] if isinstance(value, Argument) else self.flow.chain(self.block(value))
+        varying = self.variation.of(value)
+        return around if self.is_loose else [loop for loop in around if loop in varying]
+
     def frequency(self, value: Value) -> int:
+        """How often `value` is taken to be computed."""
         return OFTEN ** min(len(self.flow.chain(self.block(value))), 4)
+
+    def weight(self, value: Value) -> int:
+        """What saving `value` costs. Where iterations share a place they still write it each time."""
+        return (1 if value.type == I1 else size_of(value.type)) * self.frequency(value)
 
     # --- the cut ---
 
@@ -247,8 +260,7 @@ class _Decider:
         source, sink = 0, 1
         for value, node in index.items():
             assert isinstance(value, Instruction)
-            weight = (1 if value.type == I1 else size_of(value.type)) * self.frequency(value)
-            network.edge(node, node + 1, weight)
+            network.edge(node, node + 1, self.weight(value))
             if self.is_hard(value):
                 network.edge(source, node, Network.INFINITE)
             else:
@@ -312,8 +324,8 @@ class _Decider:
 class _Layout:
     """Gives every saved value its place."""
 
-    def __init__(self, canonical: Canonical, result: Plan) -> None:
-        self.canonical, self.flow, self.result = canonical, canonical.flow, result
+    def __init__(self, canonical: Canonical, result: Plan, varying: Callable[[Value], list[Loop]]) -> None:
+        self.canonical, self.flow, self.result, self.varying = canonical, canonical.flow, result, varying
         self.buffers: dict[tuple[Loop, bool], Buffer] = {}
 
     def run(self, saved: Iterable[Value]) -> None:
@@ -325,7 +337,7 @@ class _Layout:
                 self.result.place[value] = self.in_frame(PTR)
         for value in saved:
             loops = [] if isinstance(value, Argument) else self.flow.chain(self.flow.block_of[_inst(value)])
-            self.result.place[value] = self.place(_stored(_type(value)), loops)
+            self.result.place[value] = self.place(_stored(_type(value)), loops, self.varying(value))
         self.result.frame_size = _aligned(self.result.frame_size, 16)
 
     def in_frame(self, type: Type) -> Place:
@@ -334,13 +346,14 @@ class _Layout:
         self.result.frame_size = offset + size
         return Place(type, None, offset)
 
-    def place(self, type: Type, loops: list[Loop]) -> Place:
-        """Room for one value per iteration of `loops`."""
+    def place(self, type: Type, loops: list[Loop], varying: list[Loop] | None = None) -> Place:
+        """Room for one value per iteration of `loops`, or of those among them that it varies with."""
         if not loops:
             return self.in_frame(type)
         for n, owner in enumerate(loops):
             if all(hoistable(loop, owner, self.canonical) for loop in loops[n:]):
-                return self.member(self.buffer(owner, growing=False), type, loops[n:])
+                inside = [loop for loop in loops[n:] if varying is None or loop in varying]
+                return self.member(self.buffer(owner, growing=False), type, inside or loops[-1:])
         return self.member(self.buffer(loops[-1], growing=True), type, loops[-1:])
 
     def buffer(self, loop: Loop, *, growing: bool) -> Buffer:
