@@ -54,7 +54,7 @@ def main(minutes: float, jobs: int, patterns: int, seed: int | None, shrink: int
     total = _watch(running, queue, 60 * minutes)
     for process in running:
         process.join()
-    _report(total, first)
+    _report(total, first, finds)
     sys.exit(bool(total.finds))
 
 
@@ -101,7 +101,10 @@ def _line(total: Tally, seconds: float) -> str:
     return f"{done} programs of {total.kernels} kernels, {done / seconds:.1f}/s, {len(total.finds)} finds"
 
 
-def _report(total: Tally, seed: int) -> None:
+def _report(total: Tally, seed: int, folder: Path) -> None:
+    for find in total.finds:
+        path = folder / find.split(":")[0]
+        print(f"--- {path}\n{path.read_text()}")
     counts = ", ".join(f"{count} {what}" for what, count in total.programs.most_common())
     ways = ", ".join(f"{count} {what}" for what, count in sorted(total.ways.items()))
     print(f"seed {seed}: {total.kernels} distinct kernels; programs: {counts}")

@@ -1,6 +1,6 @@
 """forward: blocks that end in an exception wrote tangents over the primal
 
-Run it: python -m tests.corpus.forward__16452660
+Run it where irad's repository is: python -m tests.corpus.forward__16452660
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View

@@ -269,15 +269,19 @@ class Program:
 
 
 def replay(case: Case) -> None:
-    """Check a find again and say what came of it.
+    """Check a find again; print its source, its arguments and what came of it.
 
     Raises
     ------
     Disagreement.
     """
-    report = check(case)
     print(case.source)
-    print(*case.patterns, sep="\n")
+    for pattern in case.patterns:
+        memory = materialize(case, pattern, contents(case, pattern, np.random.default_rng(pattern.seed)))
+        print(pattern)
+        for argument, value in zip(case.arguments, memory.values, strict=True):
+            print(f"  {argument.name} = {value!r}")
+    report = check(case)
     if report.finds:
         raise Disagreement("\n".join(report.finds))
     print(dict(report.counts), report.note)
