@@ -2,7 +2,8 @@
 
 A program is one generated kernel with one pattern of arguments (views, aliases, values). For each: forward against
 reverse and split mode by dot products, central differences where they can be trusted, and results, exceptions and
-arguments bit for bit against Numba's own compilation. Finds are shrunk and go into tests/corpus/.
+arguments bit for bit against the kernel itself, which Numba compiles from beginning to end for one kernel in four and
+LLVM, from what Numba lowered for irad, for the others. Finds are shrunk and go into tests/corpus/.
 """
 
 from __future__ import annotations

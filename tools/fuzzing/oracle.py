@@ -109,6 +109,8 @@ class Program:
         if outcome.status == ALIASED and not self.case.aliased:
             if not overlapping(self.case, self.pattern):
                 raise Disagreement(f"{mode}: turned away arrays that are apart")
+            if memory.bytes() != self.make(self.inputs).bytes():
+                raise Disagreement(f"{mode}: turned away after something was written")
             return False
         if outcome.status != self.expected.status:
             if self.expected.status not in GOOD and outcome.status not in GOOD and self.expected.error == outcome.error:
