@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,26 @@ def test_patterns_stay_inside_their_buffers(seed: int) -> None:
                 low, high = extent(pattern.shape(argument), view)
                 assert 0 <= low <= high < sizes[view.buffer][1]
                 assert not (value == 77).any()
+
+
+def test_generated_kernels_stay_in_bounds() -> None:
+    """Run as Python, where NumPy looks at every index."""
+    ran = 0
+    for seed in range(1000):
+        one = case(Seeded(seed), 1)
+        namespace: dict[str, Any] = {"np": np, "math": math, "njit": lambda f=None, **_: f or (lambda g: g)}
+        exec(one.source, namespace)
+        for pattern in one.patterns:
+            memory = materialize(one, pattern, contents(one, pattern, np.random.default_rng(seed)))
+            try:
+                with np.errstate(all="ignore"):
+                    namespace["kernel"](*memory.values)
+            except (ValueError, OverflowError, ZeroDivisionError):
+                continue  # raised by the kernel, or by `math` where Numba gives NaN
+            except IndexError as error:
+                assert error.args[:1] == ("high",), f"{seed}: {error}\n{one.source}"
+            ran += 1
+    assert ran > 600
 
 
 VECTOR = Argument("x", "float64", True, ("N",)), Argument("y", "float64", True, ("N",))
