@@ -1,6 +1,6 @@
 """forward: blocks that end in an exception wrote tangents over the primal
 
-Run it: python -m tests.corpus.forward__16452660
+Run it where irad's repository is: python -m tests.corpus.forward__16452660
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View
@@ -16,9 +16,9 @@ def descend(a, q):
 
 def kernel(x0, a0, q):
     if x0[0] > a0:
+        for i in range(3, x0.shape[0]):
+            x0[i] = 0.0
         x0[1] = x0[2] * a0
-        x0[3:] = x0[1:-2]
-        x0[:1] = 0.0
         descend(x0, q)
         raise ValueError("low")
     return x0[0]

@@ -1,6 +1,6 @@
 """internal: a helper called with a literal calls itself with an integer
 
-Run it: python -m tests.corpus.internal__fb956734
+Run it where irad's repository is: python -m tests.corpus.internal__fb956734
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View

@@ -1,6 +1,6 @@
 """reverse: a recursive call kept the shadow of a stack slot that was gone
 
-Run it: python -m tests.corpus.reverse__c9c20060
+Run it where irad's repository is: python -m tests.corpus.reverse__c9c20060
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View

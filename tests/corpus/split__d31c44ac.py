@@ -1,6 +1,6 @@
 """split: a second pullback lost the seed of an array in a tuple
 
-Run it: python -m tests.corpus.split__d31c44ac
+Run it where irad's repository is: python -m tests.corpus.split__d31c44ac
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,33 @@ def test_patterns_stay_inside_their_buffers(seed: int) -> None:
                 low, high = extent(pattern.shape(argument), view)
                 assert 0 <= low <= high < sizes[view.buffer][1]
                 assert not (value == 77).any()
+
+
+def _out_of_bounds(one: Case) -> str:
+    """What NumPy says of a kernel that runs as Python, where it indexes an array wrongly."""
+    namespace: dict[str, Any] = {"np": np, "math": math, "njit": lambda f=None, **_: f or (lambda g: g)}
+    exec(one.source, namespace)
+    for pattern in one.patterns:
+        memory = materialize(one, pattern, contents(one, pattern, np.random.default_rng(pattern.seed)))
+        try:
+            with np.errstate(all="ignore"):
+                namespace["kernel"](*memory.values)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            pass  # raised by the kernel, or by `math` where Numba gives NaN
+        except IndexError as error:
+            if error.args[0] != "high":
+                return str(error)
+    return ""
+
+
+def test_generated_kernels_stay_in_bounds() -> None:
+    assert not [seed for seed in range(1000) if _out_of_bounds(case(Seeded(seed), 1))]
+
+
+def test_an_index_out_of_bounds_is_seen() -> None:
+    pattern = Pattern(3, 1, (View(0, 0, (1,)), View(1, 0, (1,))), (), 0)
+    one = Case("def kernel(x, y):\n    x[x.shape[0]] = 0.0\n", VECTOR, (pattern,), aliased=True)
+    assert "out of bounds" in _out_of_bounds(one)
 
 
 VECTOR = Argument("x", "float64", True, ("N",)), Argument("y", "float64", True, ("N",))

@@ -24,8 +24,11 @@ from tools.fuzzing.native import Primal, numba_types
 from tools.fuzzing.oracle import check
 from tools.fuzzing.patterns import case
 
-SECONDS, STUCK = 120, 40
-"""For a mutant; for one kernel of it, whose derivative may not end."""
+SECONDS = 120
+"""For a mutant."""
+
+STUCK, COLD = 5, 30
+"""Seconds of processor time after which a derivative will not end: of a kernel that is prepared, of any other."""
 
 SHARED = 24
 """Generated kernels that are compiled once for all mutants; few mutants live longer."""
@@ -117,17 +120,17 @@ def _killer(name: str, kernels: Kernels, trials: Iterator[Trial]) -> str:
         return ""
     if process.exitcode > 0:
         raise RuntimeError(f"{name}: hunting failed at {at}")
-    return f"{at}: the process {'hangs' if process.exitcode == -signal.SIGALRM else 'dies'}"
+    return f"{at}: the process {'hangs' if process.exitcode == -signal.SIGPROF else 'dies'}"
 
 
 def _hunt(name: str, kernels: Kernels, trials: Iterator[Trial], teller: Connection) -> None:
     """Plant a bug in this process and look for it."""
     MUTANTS[name].plant(pytest.MonkeyPatch())
     for who, one in trials:
-        signal.alarm(STUCK)  # ends the process, in machine code too
+        # ends the process, in machine code too
+        signal.setitimer(signal.ITIMER_PROF, STUCK if one in kernels.primals else COLD)
         teller.send((who, ""))
         report = check(one, kernels.primals.get(one))
-        signal.alarm(0)
         if report.finds:
             teller.send((who, report.finds[0].splitlines()[0][:160]))
             return

@@ -44,7 +44,7 @@ def mutant(first: str) -> Callable[[Callable[[pytest.MonkeyPatch], None]], Calla
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
-@mutant("read only")
+@mutant("overwritten")
 def drops_a_save(patch: pytest.MonkeyPatch) -> None:
     """A load that is overwritten counts as one that can be repeated."""
     real = pipeline.memory
@@ -64,13 +64,13 @@ def ignores_split_mode(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pipeline, "memory", lambda *args, **kws: real(*args, **{**kws, "split": False}))
 
 
-@mutant("read only")
+@mutant("shifted")
 def ignores_an_alias(patch: pytest.MonkeyPatch) -> None:
     """Arguments never overlap."""
     patch.setattr(Objects, "may_overlap", lambda self, a, b: a == b)
 
 
-@mutant("read only")
+@mutant("overwritten")
 def does_not_clear_after_a_store(patch: pytest.MonkeyPatch) -> None:
     """A store's adjoint leaves the shadow as it is."""
 
@@ -82,7 +82,7 @@ def does_not_clear_after_a_store(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(memory_rules, "store_adjoint", store_adjoint)
 
 
-@mutant("read only")
+@mutant("overwritten")
 def keeps_the_tangent_under_a_constant(patch: pytest.MonkeyPatch) -> None:
     """A constant stored over active memory leaves the old tangent there."""
     real = memory_rules.store_tangent
@@ -114,19 +114,19 @@ def _skip_moves(patch: pytest.MonkeyPatch, names: frozenset[str]) -> None:
     patch.setattr(memory_rules, "move_adjoint", move_adjoint)
 
 
-@mutant("read only")
+@mutant("copied")
 def has_no_adjoint_of_memcpy(patch: pytest.MonkeyPatch) -> None:
     """Block copies are not reversed."""
     _skip_moves(patch, frozenset(calls.COPIES))
 
 
-@mutant("read only")
+@mutant("filled")
 def has_no_adjoint_of_memset(patch: pytest.MonkeyPatch) -> None:
     """Block fills do not clear the shadow going back."""
     _skip_moves(patch, frozenset(calls.FILLS))
 
 
-@mutant("read only")
+@mutant("moved")
 def reverses_memmove_upwards(patch: pytest.MonkeyPatch) -> None:
     """The adjoint of an overlapping copy runs in the wrong direction."""
     real = Builder.compare
@@ -138,7 +138,7 @@ def reverses_memmove_upwards(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Builder, "compare", compare)
 
 
-@mutant("read only")
+@mutant("copied")
 def does_not_zero_new_shadows(patch: pytest.MonkeyPatch) -> None:
     """The shadow of an allocation begins as anything."""
 
@@ -158,7 +158,7 @@ def forgets_the_counter(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reverse, "integer", lambda value, kind: integer(0 if value == 1 else value, kind))
 
 
-@mutant("read only")
+@mutant("while")
 def counts_one_iteration_less(patch: pytest.MonkeyPatch) -> None:
     """Loops with a break, or a while, begin their way back an iteration late."""
     real = canonical._count
@@ -202,7 +202,7 @@ def loses_the_adjoint_of_phis(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reverse.Reverse, "hand_over", lambda self, way, bars: None)
 
 
-@mutant("read only")
+@mutant("empty range")
 def takes_negative_counts(patch: pytest.MonkeyPatch) -> None:
     """A trip count computed outside of its guard may be negative."""
     patch.setattr(augment, "guards", lambda *args: [])
@@ -217,13 +217,13 @@ def takes_negative_counts(patch: pytest.MonkeyPatch) -> None:
 # --- values ---------------------------------------------------------------------------------------------------------
 
 
-@mutant("read only")
+@mutant("speculated")
 def does_not_guard_speculation(patch: pytest.MonkeyPatch) -> None:
     """An operation whose result is thrown away meets its infinite partial."""
     patch.setattr(pipeline, "speculated", lambda *args: frozenset())
 
 
-@mutant("read only")
+@mutant("recursive")
 def loses_scalars_of_calls(patch: pytest.MonkeyPatch) -> None:
     """A call's adjoint forgets the adjoints of its scalar arguments."""
     real = call_rules.adjoint
@@ -237,7 +237,7 @@ def loses_scalars_of_calls(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(call_rules, "adjoint", adjoint)
 
 
-@mutant("read only")
+@mutant("branches")
 def adds_to_both_arms(patch: pytest.MonkeyPatch) -> None:
     """A select's adjoint does not look at its condition."""
     real = scalar_rules.adjoint
@@ -252,7 +252,7 @@ def adds_to_both_arms(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(scalar_rules, "adjoint", adjoint)
 
 
-@mutant("read only")
+@mutant("while")
 def grows_without_copying(patch: pytest.MonkeyPatch) -> None:
     """A tape that grows forgets what it held."""
     real = Builder.call

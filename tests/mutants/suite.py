@@ -21,7 +21,14 @@ SAME = (View(0, 0, (1,)), View(0, 0, (1,)))
 
 
 def _case(
-    body: str, *, aliased: bool = False, layout: str = "A", q: tuple[int, ...] = (2,), n: int = 5, before: str = ""
+    body: str,
+    *,
+    aliased: bool = False,
+    layout: str = "A",
+    q: tuple[int, ...] = (2,),
+    n: int = 5,
+    before: str = "",
+    level: int = 0,
 ) -> Case:
     lines = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
     source = f"{before}def kernel(x, y, a, q):\n{lines}\n"
@@ -29,7 +36,14 @@ def _case(
     if layout == "C":
         views = [(View(0, 0, (1,)), View(1, 0, (1,)))]
     arguments = (replace(X, layout=layout), replace(Y, layout=layout), A, Q)
-    return Case(source, arguments, tuple(_pattern(*v, number, n) for v in views for number in q), aliased)
+    return Case(
+        source,
+        arguments,
+        tuple(_pattern(*v, number, n) for v in views for number in q),
+        aliased,
+        level,
+        primal="lowered",
+    )
 
 
 SUITE: dict[str, Case] = {
@@ -56,6 +70,7 @@ for i in range(x.shape[0]):
 return x[0]
 """,
         aliased=True,
+        level=1,
     ),
     "copied": _case(
         """

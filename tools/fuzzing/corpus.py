@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[2] / "tests" / "corpus"
 
 TEMPLATE = '''"""{title}
 
-Run it: python -m tests.corpus.{name}
+Run it where irad's repository is: python -m tests.corpus.{name}
 """
 
 from tools.fuzzing.case import Argument, Case, Pattern, View

@@ -108,7 +108,7 @@ class Expressions:
         if fitting and way < 6:
             return pick(c, fitting)
         if fitting and way == 6:
-            return f"{length} - 1 - {pick(c, fitting)}"
+            return f"{length} - 1 - ({pick(c, fitting)})"
         if way == 7:
             return pick(c, ("0", "-1"))
         inside = scope.of(integer=True)

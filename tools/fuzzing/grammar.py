@@ -188,7 +188,10 @@ class Writer(Expressions):
                 ("[::-1]", (rows, columns)),
                 ("[:, ::-1]", (rows, columns)),
             ]
+            if array.layout == "C":
+                forms.append((f".reshape({array.name}.size)", ()))
             form, dims = pick(c, forms)
+            dims = dims or (self.length(scope, name, 0),)
         scope.arrays.append(replace(array, name=name, dims=dims, layout="?"))
         return [f"{name} = {array.name}{form}"]
 

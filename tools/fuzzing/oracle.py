@@ -109,6 +109,8 @@ class Program:
         if outcome.status == ALIASED and not self.case.aliased:
             if not overlapping(self.case, self.pattern):
                 raise Disagreement(f"{mode}: turned away arrays that are apart")
+            if memory.bytes() != self.make(self.inputs).bytes():
+                raise Disagreement(f"{mode}: turned away after something was written")
             return False
         if outcome.status != self.expected.status:
             if self.expected.status not in GOOD and outcome.status not in GOOD and self.expected.error == outcome.error:
@@ -269,15 +271,19 @@ class Program:
 
 
 def replay(case: Case) -> None:
-    """Check a find again and say what came of it.
+    """Check a find again; print its source, its arguments and what came of it.
 
     Raises
     ------
     Disagreement.
     """
-    report = check(case)
     print(case.source)
-    print(*case.patterns, sep="\n")
+    for pattern in case.patterns:
+        memory = materialize(case, pattern, contents(case, pattern, np.random.default_rng(pattern.seed)))
+        print(pattern)
+        for argument, value in zip(case.arguments, memory.values, strict=True):
+            print(f"  {argument.name} = {value!r}")
+    report = check(case)
     if report.finds:
         raise Disagreement("\n".join(report.finds))
     print(dict(report.counts), report.note)
