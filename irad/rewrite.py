@@ -13,6 +13,7 @@ CONTAINERS = "irad.containers"
 
 _COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
+_INSTANCE = "NRT_MemInfo_alloc_dtor"
 _DATA_OF = "NRT_MemInfo_data_fast"
 _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts; and copies of slices
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
@@ -34,7 +35,9 @@ def strip_runtime(text: str) -> str | None:
     used = set(_RUNTIME.findall(text))
     if not used:
         return text
-    if used - _COUNTING - _ALLOCATORS - _EXCEPTIONS - {_DATA_OF} or f"!{CONTAINERS} =" in text:
+    if used - _COUNTING - _ALLOCATORS - _EXCEPTIONS - {_DATA_OF, _INSTANCE} or f"!{CONTAINERS} =" in text:
+        return None
+    if _INSTANCE in used and not all(_is_instance(text, found) for found in _NEW.finditer(text)):
         return None
     counting = ("call void @NRT_incref(", "call void @NRT_decref(")
     text = "\n".join(
@@ -43,11 +46,23 @@ def strip_runtime(text: str) -> str | None:
     # a derivative that is differentiated again has declared the allocator already
     for name in (used - _EXCEPTIONS) | {"irad_alloc"}:
         text = _without_function(text, name)
-    text = _copied_slices(text)
+    text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
     declared = [line for line, name in ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF)) if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
+
+
+_NEW = re.compile(rf"call ptr @{_INSTANCE}\(i64 ([^,]+), ptr (%[^\s,)]+|@[^)]+)\)")
+
+
+def _is_instance(text: str, new: re.Match[str]) -> bool:
+    """Whether an allocation with a destructor is an instance of a jitclass: that only gives up what it holds."""
+    destructor = new[2]
+    if destructor.startswith("%"):
+        at = text.rfind(f"\n  {destructor} = ", 0, new.start())
+        destructor = text[at + 1 : text.index("\n", at + 1)]
+    return '@"_Dtor.instance.jitclass.' in destructor
 
 
 _COPY = re.compile(r"call ptr @NRT_Allocate\(i64 (%[^\s,)]+)\)")

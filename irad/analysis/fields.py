@@ -1,6 +1,7 @@
-"""Pointers kept in the fields of a structure on the stack: which stores a load of one of them may see.
+"""Structures in memory: which stores a load of a pointer from one of their fields may see, and which fields hold none.
 
-Numba keeps an array (its meminfo, its data, its strides) in one stack slot when a function takes the address of a part.
+Numba keeps an array (its meminfo, its data, its strides) in one stack slot when a function takes the address of a part,
+and the attributes of a jitclass instance in one allocation.
 """
 
 from __future__ import annotations
@@ -8,14 +9,29 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from irad.ir.model import Alloca, Call, Constant, Function, Gep, Instruction, Load, Store, Value
-from irad.ir.types import Int, Ptr
+from irad.ir.model import (
+    Alloca,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    Function,
+    Gep,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Unary,
+    Value,
+)
+from irad.ir.types import Float, Int, Ptr, Type, size_of
 from irad.rules import calls
 
 
 @dataclass
 class _Slot:
-    """The accesses to one stack slot by byte offset; not `apart` when its address may be used in another way."""
+    """The accesses to one structure by byte offset; not `apart` when its address may be used in another way."""
 
     loads: list[tuple[int, Load]] = field(default_factory=list[tuple[int, Load]])
     stores: list[tuple[int, Store]] = field(default_factory=list[tuple[int, Store]])
@@ -24,24 +40,74 @@ class _Slot:
 
 def stored_fields(function: Function) -> dict[Load, list[Store]]:
     """For loads of a pointer from a field that is only ever accessed as such: the stores to this field."""
-    users: dict[Value, list[Instruction]] = defaultdict(list)
-    for instruction in function.instructions:
-        for operand in instruction.operands:
-            if isinstance(operand, Instruction) and isinstance(operand.type, Ptr):
-                users[operand].append(instruction)
+    users = _users(function)
     found: dict[Load, list[Store]] = {}
-    for alloca in function.instructions:
-        if isinstance(alloca, Alloca):
-            slot = _slot(alloca, users)
+    for made in function.instructions:
+        if is_structure(made):
+            slot = _slot(made, users)
             pointers = [(at, load) for at, load in slot.loads if isinstance(load.type, Ptr)]
             if slot.apart:
                 found |= {load: [s for other, s in slot.stores if other == at] for at, load in pointers}
     return found
 
 
-def _slot(alloca: Alloca, users: dict[Value, list[Instruction]]) -> _Slot:
+def integer_fields(function: Function) -> set[Load]:
+    """Loads of integers from fields of structures in which no float ever lies.
+
+    Nothing but loads and stores of parts, at constant offsets, and fills touches these structures.
+    """
+    users = _users(function)
+    found: set[Load] = set()
+    for made in function.instructions:
+        if is_structure(made) and (slot := _slot(made, users)).apart:
+            floats = [_span(at, s.value.type) for at, s in slot.stores if not _is_number(s.value.type)]
+            floats += [_span(at, load.type) for at, load in slot.loads if not _is_number(load.type)]
+            # an integer that was loaded may be the bits of a float on its way
+            floats += [_span(at, s.value.type) for at, s in slot.stores if _may_carry(s.value, set())]
+            for at, load in slot.loads:
+                low, high = _span(at, load.type)
+                if isinstance(load.type, Int) and not any(low < end and start < high for start, end in floats):
+                    found.add(load)
+    return found
+
+
+def _may_carry(value: Value, seen: set[Value]) -> bool:
+    """Whether an integer may be the bits of a float: it was loaded or made of one, and only moved since."""
+    match value:
+        case Load() | Cast(op="bitcast"):
+            return True
+        case Phi() | Select() | Unary(op="freeze"):
+            known = value in seen
+            seen.add(value)
+            return not known and any(_may_carry(v, seen) for v in value.operands)
+        case _:
+            return False
+
+
+def is_structure(value: Value) -> bool:
+    return isinstance(value, Alloca) or (isinstance(value, Call) and value.callee_name in calls.ALLOCATORS)
+
+
+def _users(function: Function) -> dict[Value, list[Instruction]]:
+    users: dict[Value, list[Instruction]] = defaultdict(list)
+    for instruction in function.instructions:
+        for operand in instruction.operands:
+            if isinstance(operand, Instruction) and isinstance(operand.type, Ptr):
+                users[operand].append(instruction)
+    return users
+
+
+def _span(at: int, type: Type) -> tuple[int, int]:
+    return at, at + size_of(type)
+
+
+def _is_number(type: Type) -> bool:
+    return isinstance(type, (Ptr, Int))
+
+
+def _slot(made: Instruction, users: dict[Value, list[Instruction]]) -> _Slot:
     slot = _Slot()
-    todo: list[tuple[int, Value]] = [(0, alloca)]
+    todo: list[tuple[int, Value]] = [(0, made)]
     while todo:
         at, pointer = todo.pop()
         for user in users[pointer]:
@@ -52,6 +118,8 @@ def _slot(alloca: Alloca, users: dict[Value, list[Instruction]]) -> _Slot:
                     slot.loads.append((at, user))
                 case Store(operands=[value, _]) if value is not pointer and _is_simple(value):
                     slot.stores.append((at, user))
+                case Compare():
+                    pass
                 case Call() if _leaves_pointers(user.callee_name):
                     pass
                 case _:
@@ -61,7 +129,7 @@ def _slot(alloca: Alloca, users: dict[Value, list[Instruction]]) -> _Slot:
 
 def _is_simple(value: Value) -> bool:
     """Neither an aggregate nor a vector: a pointer is stored as a pointer, aligned, and on its own."""
-    return isinstance(value.type, (Ptr, Int))
+    return isinstance(value.type, (Ptr, Int, Float))
 
 
 def _leaves_pointers(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from irad.analysis.fields import integer_fields
 from irad.analysis.fixpoint import fixpoint
 from irad.analysis.objects import Object, Objects
 from irad.analysis.records import Layout, record_memory
@@ -42,8 +43,8 @@ OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
 @dataclass(frozen=True)
 class Kinds:
     """`carriers`: integers that carry a float, with its type. `floats[o]`: the float types that object `o` holds.
-    `fields`: loads of integers from fields of records, where no float lies. `records`: memory of records that is known
-    to be such. `unaligned`: memory in which floats lie anywhere."""
+    `fields`: loads of integers from fields of structures and records, where no float lies. `records`: memory of records
+    that is known to be such. `unaligned`: memory in which floats lie anywhere."""
 
     carriers: dict[Value, Float]
     floats: dict[Object, frozenset[Float]]
@@ -168,7 +169,7 @@ class _Solver:
             for o in objects.pointed(argument):
                 self.floats[o].update(types)
         self.records = record_memory(function, objects, layouts)
-        self.fields: set[Value] = set()
+        self.fields: set[Value] = set(integer_fields(function))
 
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)
@@ -228,6 +229,8 @@ class _Solver:
     def load(self, load: Load) -> list[Instruction]:
         source = self.objects.pointed(load.pointer)
         again = self.hold(source, float_parts(load.type))
+        if load in self.fields:
+            return again
         if isinstance(load.type, Int) and source and all(o in self.records for o in source):
             found = {self.records[o].field(load.pointer, load.type.bits // 8) for o in source}
             if found == {None}:

@@ -138,15 +138,12 @@ class _Flattened:
             case _types.BaseTuple():
                 for i, inner in enumerate(kind.types):
                     self.add(inner, f"{path}[{i}]", *_member(type, i, offset))
-            case _types.Record():
-                raise Unsupported(
-                    f"{path} is a record by itself, which irad does not take as an argument or result",
-                    hint="pass the array of records and an index",
-                )
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
-                    hint="use floats, complex numbers, integers, arrays, and tuples of them",
+                    hint=_INSTEAD.get(
+                        kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them"
+                    ),
                 )
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
@@ -195,6 +192,12 @@ def floats_in(dtype: Any) -> tuple[tuple[int, Float], ...]:
         case _:
             return ()
     return tuple((at, one) for at in range(0, dtype.bitwidth // 8, size_of(one)))
+
+
+_INSTEAD = {
+    "Record": "pass the array of records and an index",
+    "ClassInstanceType": "pass its attributes, and make the instance in the kernel",
+}
 
 
 def _dtype_kind(dtype: Any) -> str:

@@ -131,7 +131,7 @@ PACKED, ALIGNED = np.dtype([("ok", "?"), ("x", "f8")]), np.dtype([("n", "i8"), (
     [
         (
             lambda: irad.grad(by_itself, 1)(records("aligned")[0], 1.0),
-            r"record is a record by itself(.|\n)*and an index",
+            r"record is of Numba type Record(.|\n)*and an index",
         ),
         (lambda: irad.grad(by_itself, 0)(records("aligned")[0], 1.0), "no derivative(.|\n)*and an index"),
         (lambda: irad.grad(made)(np.ones(3)), "not aligned(.|\n)*field by field"),
