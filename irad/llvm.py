@@ -70,6 +70,21 @@ def use_machine(cpu: str, features: str) -> None:
     _host.update(cpu=cpu, features=features)
 
 
+@functools.cache
+def vector_symbols(names: frozenset[str]) -> frozenset[str]:
+    """Those of `names`, vector versions of libm's functions by the x86-64 vector function ABI, that can be called here.
+
+    Empty where glibc's libmvec is missing. The letter in `_ZGVdN4v_exp` tells which instructions it needs.
+    """
+    try:
+        _ll.load_library_permanently("libmvec.so.1")
+    except RuntimeError:
+        return frozenset()
+    features = _cpu()[1].split(",")
+    fit = {letter for letter, needed in {"b": "+sse2", "d": "+avx2", "e": "+avx512f"}.items() if needed in features}
+    return frozenset(name for name in names if name[4] in fit and _ll.address_of_symbol(name))
+
+
 def parse(text: str) -> Any:
     """The llvmlite module of `text`, verified.
 
@@ -148,7 +163,7 @@ def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     module = parse(text)
     _internalize(module, keep)
     _pipeline(module, level, vectorize=True)
-    return str(module)
+    return rewrite.without_used(str(module))
 
 
 def assembly(text: str) -> str:
@@ -203,9 +218,14 @@ def _options(level: int, *, vectorize: bool) -> Any:
     return options
 
 
-def _machine() -> Any:
+def _cpu() -> tuple[str, str]:
+    """The processor to compile for, and its features as LLVM writes them."""
     cpu = _host.get("cpu") or _ll.get_host_cpu_name()
-    features = _host.get("features") or _ll.get_host_cpu_features().flatten()
+    return str(cpu), str(_host.get("features") or _ll.get_host_cpu_features().flatten())
+
+
+def _machine() -> Any:
+    cpu, features = _cpu()
     if (cpu, features) not in _machines:
         _ll.initialize_native_target()
         _ll.initialize_native_asmprinter()

@@ -25,7 +25,7 @@ from irad.analysis.records import Element, Layout
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
-from irad.emit import augment, entry, forward, reverse
+from irad.emit import augment, entry, forward, reverse, vectors
 from irad.emit.body import Subject
 from irad.emit.module import assemble
 from irad.emit.runtime import concretize, without_calls
@@ -408,6 +408,7 @@ class Derivation:
             concretize(module, {f.name: heap for f, heap in outermost})
             declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions
+            vectors.offer(module, llvm.vector_symbols(vectors.candidates()))
         else:
             _drop_frees(module)
         check(module)

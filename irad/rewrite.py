@@ -509,3 +509,8 @@ def _holds(predicate: str, left: int, right: int, bits: int) -> bool:
 def _signed(value: int, bits: int) -> int:
     value %= 1 << bits
     return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def without_used(text: str) -> str:
+    """`text` without the list that keeps declarations of vector functions until LLVM has made vectors."""
+    return re.sub(r"^@llvm\.compiler\.used = .*\n", "", text, flags=re.MULTILINE)

@@ -16,7 +16,7 @@ from irad.errors import IradError
 def versions() -> str:
     """The versions that decide what code irad makes: its own, and those of Numba, llvmlite and LLVM."""
     return "\n".join(
-        [f"irad {__version__}", *(f"{name} {_installed(name)}" for name in ("numba", "llvmlite")), f"LLVM {_llvm()}"]
+        [f"irad {__version__}", *(f"{name} {_installed(name)}" for name in ("numba", "llvmlite")), *_llvm()]
     )
 
 
@@ -27,13 +27,16 @@ def _installed(package: str) -> str:
         return "not found"
 
 
-def _llvm() -> str:
+def _llvm() -> list[str]:
     # here, not above: on an untested LLVM this import is refused, and the versions are what its user must see
     try:
         from irad import llvm  # noqa: PLC0415
+        from irad.emit import vectors  # noqa: PLC0415
     except IradError as refusal:
-        return f"refused: {refusal}"
-    return ".".join(map(str, llvm.VERSION))
+        return [f"LLVM refused: {refusal}"]
+    found = llvm.vector_symbols(vectors.candidates())
+    said = f"libmvec, {len(found)} functions" if found else "none: no libmvec.so.1, loops call libm number by number"
+    return [f"LLVM {'.'.join(map(str, llvm.VERSION))}", f"vector mathematics {said}"]
 
 
 def _print_versions(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from irad import llvm
 from irad.__about__ import __version__
+from irad.emit import vectors
 from irad.errors import BadArgumentValue
 from irad.frontend.lower import place_of
 from irad.frontend.target import need
@@ -89,7 +91,9 @@ def versions() -> tuple[str, ...]:
     own = [__version__, *_own_files()]
     others = [_numba.__version__, _llvmlite.__version__, np.__version__, platform.python_version()]
     settings = [f"{name}={getattr(_numba.config, name, None)}" for name in ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE")]
-    return (*own, *others, *settings, *map(str, codegen.magic_tuple()))
+    # stored code may call them, and they are to be found before it is loaded
+    vector = sorted(llvm.vector_symbols(vectors.candidates()))
+    return (*own, *others, *vector, *settings, *map(str, codegen.magic_tuple()))
 
 
 def _own_files() -> Iterable[str]:

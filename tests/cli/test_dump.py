@@ -39,7 +39,7 @@ def run(*words: str) -> Result:
 def test_version_names_everything_that_code_depends_on():
     lines = run("--version").output.splitlines()
     assert lines[0] == f"irad {__version__}"
-    assert [line.split()[0] for line in lines] == ["irad", "numba", "llvmlite", "LLVM"]
+    assert [line.split()[0] for line in lines] == ["irad", "numba", "llvmlite", "LLVM", "vector"]
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
