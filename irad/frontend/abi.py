@@ -156,8 +156,8 @@ class _Flattened:
 
     def _structure(self, path: str, type: Type, offset: int) -> None:
         """Numbers and pointers that carry no derivative."""
-        for i, field in enumerate(_fields(type)):
-            self._leaf(f"{path}.{i}", "opaque" if field == PTR else "integer", *_member(type, i, offset))
+        for i, part in enumerate(_fields(type)):
+            self._leaf(f"{path}.{i}", "opaque" if part == PTR else "integer", *_member(type, i, offset))
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
         self.leaves.append(Leaf(path, role, type, offset))
