@@ -16,15 +16,19 @@ from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Float, Int, Ptr
 
 _types: Any = need(
     "numba.core.types",
-    "BaseTuple",
-    "Array",
-    "Literal",
-    "Omitted",
-    "NoneType",
-    "Boolean",
-    "Complex",
-    "Record",
-    "Dispatcher",
+    *(
+        "BaseTuple",
+        "Array",
+        "Literal",
+        "Omitted",
+        "NoneType",
+        "Boolean",
+        "Complex",
+        "Record",
+        "NestedArray",
+        "Dispatcher",
+    ),
+    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
 )
 _models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
 _ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
@@ -62,8 +66,8 @@ class Leaf:
 def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     """A value of Numba type `kind`, flattened in the order of Numba's argument packer; `name` begins the paths.
 
-    Floats, complex numbers (two floats each), integers, booleans, arrays, tuples of them, None and omitted defaults,
-    literals, functions.
+    Floats, complex numbers (two floats each), integers, booleans, dates, members of enumerations, text, arrays, tuples
+    of them, None and omitted defaults, literals, functions.
 
     Raises
     ------
@@ -122,7 +126,7 @@ class _Flattened:
         match kind:
             case _types.Literal() if isinstance(kind.literal_type, _types.Integer | _types.Boolean):
                 self._leaf(path, "integer", type, offset)
-            case _types.Integer() | _types.Boolean():
+            case _types.Integer() | _types.Boolean() | _types.NPDatetime() | _types.NPTimedelta():
                 self._leaf(path, "integer", type, offset)
             case _types.Float():
                 self._leaf(path, "float", type, offset)
@@ -131,6 +135,10 @@ class _Flattened:
                     self._leaf(f"{path}.{name}", "float", *_member(type, i, offset))
             case _types.NoneType() | _types.Dispatcher():
                 self._leaf(path, "opaque", type, offset)
+            case _types.EnumMember():
+                self.add(kind.dtype, f"{path}.value", type, offset)
+            case _types.UnicodeType():
+                self._structure(path, type, offset)
             case _types.Omitted():
                 pass
             case _types.Array():
@@ -145,6 +153,11 @@ class _Flattened:
                         kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them"
                     ),
                 )
+
+    def _structure(self, path: str, type: Type, offset: int) -> None:
+        """Numbers and pointers that carry no derivative."""
+        for i, part in enumerate(_fields(type)):
+            self._leaf(f"{path}.{i}", "opaque" if part == PTR else "integer", *_member(type, i, offset))
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
         self.leaves.append(Leaf(path, role, type, offset))
@@ -192,6 +205,11 @@ def floats_in(dtype: Any) -> tuple[tuple[int, Float], ...]:
         case _:
             return ()
     return tuple((at, one) for at in range(0, dtype.bitwidth // 8, size_of(one)))
+
+
+def _fields(type: Type) -> tuple[Type, ...]:
+    assert isinstance(type, Struct)
+    return type.fields
 
 
 _INSTEAD = {

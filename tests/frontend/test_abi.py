@@ -43,6 +43,7 @@ KINDS = [
     B,
     types.complex128,
     types.Tuple((B, types.complex64, F8)),
+    types.Tuple((B, types.unicode_type, types.NPDatetime("s"))),
     types.none,
     types.Omitted(3.0),
     types.literal(3),
@@ -134,7 +135,6 @@ def test_arrays(dtype: Any, kind: str, itemsize: int, readonly: bool) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        types.unicode_type,
         types.Optional(F8),
         RECORD,
         types.ListType(F8),
