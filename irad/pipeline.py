@@ -28,8 +28,9 @@ from irad.analysis.speculation import speculated
 from irad.emit import augment, entry, forward, reverse
 from irad.emit.body import Subject
 from irad.emit.module import assemble
-from irad.emit.runtime import concretize, without_calls
+from irad.emit.runtime import allocating, concretize, without_calls
 from irad.emit.scopes import Scopes
+from irad.emit.whole import swept
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi, whole
 from irad.frontend.lower import Lowered, lower
@@ -427,7 +428,9 @@ class Derivation:
                 back, used = reverse.reverse(subject, f"{analysed.name}.reverse", children, self.flags)
                 functions.append(back)
                 adjoints |= used
-        functions += [function for derived in self.operations.values() for function in derived.functions()]
+        functions += [
+            function for derived in self.operations.values() for function in derived.functions(concrete=concrete)
+        ]
         outermost = self.outermost(concrete=concrete)
         inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent")}
         for function in functions:
@@ -439,6 +442,8 @@ class Derivation:
         if scopes is not None:
             module.metadata = scopes.nodes
         if concrete:
+            for name in filter(is_whole, allocating(module)):
+                swept(module, name, whole.operation(name).result)
             concretize(module, {f.name: heap for f, heap in outermost})
             declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions

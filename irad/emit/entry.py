@@ -226,9 +226,7 @@ class Entry:
 
     def end(self, status: Value, failed: Block) -> None:
         """After the primal ran: go on where it succeeded; the other block has ended."""
-        good = self.out.binary(
-            "or", self.out.compare("eq", status, integer(0, I32)), self.out.compare("eq", status, integer(-2, I32))
-        )
+        good = self.out.succeeded(status)
         fine, bad, raised = self.code.block("succeeded"), self.code.block("failed"), self.code.block("raised")
         self.out.branch_if(good, fine, bad)
         self.out.block = bad

@@ -271,7 +271,7 @@ class Reverse:
         here = self.out.block
         failed, fine = Block(f"{here.name}.failed"), Block(f"{here.name}.fine")
         self.function.blocks += [failed, fine]
-        self.out.branch_if(self.out.compare("eq", status, integer(0, I32)), fine, failed)
+        self.out.branch_if(self.out.succeeded(status), fine, failed)
         self.out.block = failed
         self.out.ret(status)
         self.out.block = fine

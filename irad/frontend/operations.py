@@ -9,13 +9,11 @@ from typing import Any
 from irad import llvm
 from irad.emit import whole as emit
 from irad.emit.whole import Callee, Given, Layout
-from irad.frontend import abi, linalg, overloads, whole
+from irad.frontend import abi, whole
 from irad.frontend.lower import Lowered
 from irad.ir.model import Function
 from irad.ir.read import read
 from irad.ir.types import FunctionType
-
-overloads.installers.append(linalg.install)
 
 
 class Derived:
@@ -80,13 +78,13 @@ class Derived:
     def frame_size(self) -> int:
         return Layout(self.given, self.ahead).size
 
-    def functions(self) -> list[Function]:
+    def functions(self, *, concrete: bool) -> list[Function]:
         """Freshly written functions: `name`.tangent, or `name`.augmented and `name`.reverse."""
         if self.forward:
-            return [emit.tangent(f"{self.name}.tangent", self.given, self.ahead)]
+            return [emit.tangent(f"{self.name}.tangent", self.given, self.ahead, concrete=concrete)]
         return [
-            emit.augmented(f"{self.name}.augmented", self.given, self.ahead),
-            emit.reverse(f"{self.name}.reverse", self.given, self.ahead, self.back),
+            emit.augmented(f"{self.name}.augmented", self.given, self.ahead, concrete=concrete),
+            emit.reverse(f"{self.name}.reverse", self.given, self.ahead, self.back, concrete=concrete),
         ]
 
 

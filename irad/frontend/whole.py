@@ -116,12 +116,16 @@ class Operation:
     signature: Any
 
     @property
+    def result(self) -> tuple[abi.Leaf, ...]:
+        """The leaves of what it returns."""
+        return abi.leaves(self.signature.return_type)
+
+    @property
     def left(self) -> Whole:
         """What a call leaves in memory."""
-        leaves = abi.leaves(self.signature.return_type)
-        arrays = [leaf for leaf in leaves if leaf.role == "data"]
+        arrays = [leaf for leaf in self.result if leaf.role == "data"]
         return Whole(
-            frozenset(leaf.type for leaf in leaves if isinstance(leaf.type, Float)),
+            frozenset(leaf.type for leaf in self.result if isinstance(leaf.type, Float)),
             frozenset(DOUBLE if a.itemsize == 8 else SINGLE for a in arrays if a.dtype_kind == "float"),
             bool(arrays),
         )

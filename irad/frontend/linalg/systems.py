@@ -199,7 +199,7 @@ def lstsq_pullback(residual: Any, bars: Any) -> Any:
 
 # --- triangular systems, for the rules of factorisations ------------------------------------------------------------
 
-BLOCK = 32
+BLOCK = 48
 
 
 @_numba.njit
@@ -211,8 +211,10 @@ def forward_substitution(t: Any, x: Any) -> Any:
             x[start:end] -= np.dot(t[start:end, :start], x[:start])
         for i in range(start, end):
             for j in range(start, i):
-                x[i] -= t[i, j] * x[j]
-            x[i] /= t[i, i]
+                for k in range(x.shape[1]):
+                    x[i, k] -= t[i, j] * x[j, k]
+            for k in range(x.shape[1]):
+                x[i, k] /= t[i, i]
 
 
 @_numba.njit
@@ -226,12 +228,15 @@ def back_substitution(t: Any, x: Any) -> Any:
             x[start:end] -= np.dot(t[start:end, end:], x[end:])
         for i in range(end - 1, start - 1, -1):
             for j in range(i + 1, end):
-                x[i] -= t[i, j] * x[j]
-            x[i] /= t[i, i]
+                for k in range(x.shape[1]):
+                    x[i, k] -= t[i, j] * x[j, k]
+            for k in range(x.shape[1]):
+                x[i, k] /= t[i, i]
 
 
 def triangular_solve(t: Any, b: Any, lower: Any) -> Any:
-    x = b.copy()
+    x = np.empty(b.shape, b.dtype)
+    x[:, :] = b
     if lower:
         forward_substitution(t, x)
     else:
