@@ -1,5 +1,5 @@
 """Numba: kernels to LLVM text, its calling convention, and derivatives as Numba functions."""
 
-from irad.frontend import linalg, overloads
+from irad.frontend import draws, linalg, overloads
 
-overloads.installers.append(linalg.install)
+overloads.installers += [linalg.install, draws.install]

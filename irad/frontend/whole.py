@@ -183,8 +183,8 @@ def _target(
 def tangent(operation: Operation, dots: Sequence[Any]) -> Lowered:
     """The rule's tangent function: (arguments..., tangents...) -> (result, tangent)."""
     rule, kinds = operation.rule, operation.signature.args
-    _require(rule, rule.tangent, "tangent", "forward")
     _require_variable(rule, dots)
+    _require(rule, rule.tangent, "tangent", "forward")
     return lower(_tangent_of(rule, len(kinds)), (*kinds, *dots))
 
 
@@ -194,6 +194,7 @@ def augmented(operation: Operation, into: Sequence[Any], passing: Sequence[int])
     passing: arguments (-1: the result) whose memory may be overwritten before the pullback runs.
     """
     rule, kinds = operation.rule, operation.signature.args
+    _require_variable(rule, into)
     _require(rule, rule.augmented, "augmented", "reverse")
     _require(rule, rule.pullback, "pullback", "reverse")
     wanted = tuple(kind != _types.none for kind in into)
@@ -202,9 +203,7 @@ def augmented(operation: Operation, into: Sequence[Any], passing: Sequence[int])
 
 def pullback(operation: Operation, residual: Any, cotangent: Any, into: Sequence[Any]) -> Lowered:
     """The rule's pullback: (residual, cotangent, targets...) -> (cotangents of floats,)."""
-    rule = operation.rule
-    _require_variable(rule, into)
-    return lower(_pullback_of(rule, len(into)), (residual, cotangent, *into))
+    return lower(_pullback_of(operation.rule, len(into)), (residual, cotangent, *into))
 
 
 def _require(rule: Rule, part: Any, word: str, mode: str) -> None:
