@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from irad.emit.body import make_function
 from irad.emit.calls import bars_type
-from irad.emit.entry import Leaf, is_float_array, is_meminfo
+from irad.emit.entry import Leaf, holds_floats, is_meminfo
 from irad.ir.build import Builder
 from irad.ir.model import Argument, Block, Constant, Function, Module, Value, integer, zero
 from irad.ir.types import I32, I64, PTR, VOID, Array, Float, FunctionType, Int, Type, field_offset, size_of
@@ -151,7 +151,7 @@ def carriers(leaves: Sequence[Leaf]) -> list[Leaf]:
     for i, leaf in enumerate(leaves):
         if leaf.role == "float":
             found.append(leaf)
-        elif is_float_array(leaf):
+        elif holds_floats(leaf):
             found += [leaves[i - META], leaf]
     return found
 

@@ -43,8 +43,9 @@ class Derived:
         signature = self.operation.signature
 
         def wanted(position: int, leaf: abi.Leaf) -> bool:
-            return position in (active if leaf.role == "float" else shadowed)
+            return position in active or (position in shadowed and bool(leaf.floats))
 
+        whole.require_real(signature.return_type)
         self.kinds, places = whole.targets(signature.args, wanted)
         leaves = [abi.leaves(kind) for kind in signature.args]
         self.given = Given(

@@ -19,7 +19,7 @@ from irad.frontend.lower import Lowered, dispatcher_of, lower, place_of
 from irad.frontend.rulebook import added, clear, cleared, dense, fitted, held
 from irad.frontend.source import defined, parameters, unannotated
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, SINGLE, Float
+from irad.ir.types import Float
 from irad.rules.calls import WHOLE_NAME, Whole
 
 _numba: Any = need("numba", "njit")
@@ -126,7 +126,7 @@ class Operation:
         arrays = [leaf for leaf in self.result if leaf.role == "data"]
         return Whole(
             frozenset(leaf.type for leaf in self.result if isinstance(leaf.type, Float)),
-            frozenset(DOUBLE if a.itemsize == 8 else SINGLE for a in arrays if a.dtype_kind == "float"),
+            frozenset(type for leaf in arrays for _, type in leaf.floats),
             bool(arrays),
         )
 
@@ -172,12 +172,27 @@ def _target(
         return _types.BaseTuple.from_types([inside for inside, _ in parts]), [
             at for _, places in parts for at in places
         ]
-    own = [next(leaves) for _ in abi.leaves(kind)]
-    if arguments.is_float(kind) or arguments.is_float_array(kind):
-        at = own[0] if arguments.is_float(kind) else own[4]
-        if wanted(*at):
-            return derivative_type(kind), [at[0]]
-    return _types.none, [None]
+    asked = [position for position, leaf in (next(leaves) for _ in abi.leaves(kind)) if wanted(position, leaf)]
+    if not asked:
+        return _types.none, [None]
+    require_real(kind)
+    return derivative_type(kind), [asked[0]]
+
+
+def require_real(kind: Any) -> None:
+    """Refuse what a rule cannot differentiate.
+
+    Raises
+    ------
+    Unsupported: complex numbers, records.
+    """
+    for part in arguments.parts(kind):
+        element = part.dtype if arguments.is_array(part) else part
+        if (arguments.is_number(part) or arguments.has_shadow(part)) and not arguments.is_float(element):
+            raise Unsupported(
+                f"a function with a derivative rule differentiates real numbers, not {part}",
+                hint="pass real and imaginary parts as arguments of their own",
+            )
 
 
 def tangent(operation: Operation, dots: Sequence[Any]) -> Lowered:
