@@ -199,7 +199,7 @@ def mark() -> Function:
 def sweep() -> Function:
     """`void sweep(ptr mark, ptr kept, i64 count, ptr heap)`: give up the blocks made since the mark, but for those in
     an array of `count` pointers."""
-    parameters = {"mark": PTR, "kept": PTR, "count": I64, "heap": PTR}
+    parameters: dict[str, Type] = {"mark": PTR, "kept": PTR, "count": I64, "heap": PTR}
     function, (start, kept, count, heap), out = _function(SWEEP, parameters, VOID, "noinline")
     head, search, entry = Block("head"), Block("search"), out.block
     function.blocks.append(head)

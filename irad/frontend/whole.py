@@ -15,6 +15,7 @@ from typing import Any
 from irad.errors import BadArgumentType, Unsupported
 from irad.frontend import abi, arguments, target
 from irad.frontend.arguments import derivative_type
+from irad.frontend.cache import PARTS
 from irad.frontend.lower import Lowered, dispatcher_of, lower, place_of
 from irad.frontend.rulebook import added, clear, cleared, dense, fitted, held
 from irad.frontend.source import defined, parameters, unannotated
@@ -78,6 +79,7 @@ def make(
     function.__module__, function.__qualname__ = ".".join(WHOLE_NAME[:-1]), f"{WHOLE_NAME[-1]}.{rule.name}"
     function.__doc__ = own.py_func.__doc__
     setattr(function, RULE, rule)
+    setattr(function, PARTS, (rule.tangent, rule.augmented, rule.pullback))
     made = _numba.njit(function)
     _made.append(made)
     return made
