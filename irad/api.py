@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, cast
 
-from irad.frontend import annotations, calls, functions, inside
+from irad.frontend import annotations, calls, functions, inside, whole
 from irad.frontend.annotations import Active, Const, Duplicated, Forward, Mode, Reverse
 from irad.frontend.callable import DerivativeFunction
 from irad.frontend.differentiable import Differentiable
@@ -153,6 +153,37 @@ def differentiable(function: Callable[..., Any] | None = None, **options: Any) -
     if function is None:
         return functools.partial(differentiable, **options)
     return Differentiable.make(function, options)
+
+
+def custom_rule(
+    function: Callable[..., Any],
+    *,
+    tangent: Callable[..., Any] | None = None,
+    augmented: Callable[..., Any] | None = None,
+    pullback: Callable[..., Any] | None = None,
+) -> Any:
+    """An njit function that computes what `function` does, with a derivative of your own.
+
+    All are njit functions, or plain ones that can be compiled as such.
+
+    Parameters
+    ----------
+    function: takes floats, integers, arrays and tuples of these, and writes to none of them; returns floats, fresh
+        arrays and tuples of these.
+    tangent: `tangent(*args, *dots) -> (out, out_dot)`, for forward mode. Dots are zero where arguments are constant,
+        and None for integers.
+    augmented, pullback: for reverse mode. `augmented(*args) -> (out, residual)`; the residual may hold arguments and
+        results: irad copies arrays of which it cannot see that nobody overwrites them. `pullback(residual, out_bar) ->
+        bars`; `out_bar` has the structure of `out`, None for integers; one bar for each argument, None for integers.
+
+    `out` must be the value of `function` in every case, bit for bit.
+
+    Raises
+    ------
+    BadArgumentType: `function` has parameters that are not ordinary ones.
+    Unsupported: when differentiated, in a mode for which there is no rule.
+    """
+    return whole.make(function, tangent=tangent, augmented=augmented, pullback=pullback)
 
 
 def _derive(query: calls.Query) -> calls.Derivative:

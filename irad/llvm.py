@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from irad import rewrite
 from irad.errors import InvalidIR
+from irad.rules.calls import is_whole
 from irad.versions import check_llvm
 
 _ll: Any = importlib.import_module("llvmlite.binding")
@@ -124,14 +125,10 @@ def normalize(text: str, name: str) -> str:
     InvalidIR: LLVM cannot read `text`.
     """
     text = rewrite.records_as_blocks(rewrite.roots_by_side(rewrite.powers_by_value(rewrite.lines_only(text))))
-    stripped = rewrite.strip_runtime(text)
-    module = _inlined(stripped or text, name)
-    if stripped:
-        if rewrite.only_fresh_data(str(module)):
-            module.link_in(_ll.parse_assembly(rewrite.DATA_IS_MEMINFO))
-        else:
-            module = _inlined(text, name)
-    _standard(module)
+    module = _stripped(text, name)
+    if module is None:
+        module = _inlined(text, name)
+        _standard(module)
     for _ in range(3):
         tagged = rewrite.tag_short_loops(str(module))
         if tagged is None:
@@ -153,6 +150,22 @@ def simplify(text: str) -> str:
     return _finished(module)
 
 
+def joined(texts: Sequence[str]) -> str:
+    """One module of several; what the first defines keeps its names.
+
+    Raises
+    ------
+    InvalidIR: LLVM cannot read one of them.
+    """
+    first, *others = texts
+    if not others:
+        return first
+    module = parse(first)
+    for other in others:
+        module.link_in(parse(other))
+    return rewrite.lines_only(str(module))
+
+
 def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     """`text` at `level`, loops vectorised, functions outside `keep` internal. SLP stays off: it stalls adjoints.
 
@@ -171,6 +184,20 @@ def assembly(text: str) -> str:
     return str(_machine().emit_assembly(parse(text)))
 
 
+def _stripped(text: str, name: str) -> Any:
+    """The inlined, optimised program without Numba's runtime; None when it needs more of that than plain arrays."""
+    stripped = rewrite.strip_runtime(text)
+    if stripped is None:
+        return None
+    module = _inlined(stripped, name)
+    if stripped is not text:
+        if not rewrite.only_fresh_data(str(module)):
+            return None
+        module.link_in(_ll.parse_assembly(rewrite.DATA_IS_MEMINFO))
+    _standard(module)
+    return None if f"@{rewrite.LIST}(" in str(module) else module
+
+
 # --- passes ---------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +205,7 @@ def _inlined(text: str, name: str) -> Any:
     """Every helper that is not recursive nor too large inlined; memory to registers while lines still hold."""
     module = parse(rewrite.mark_inline(text, name))
     _internalize(module, (name,))
+    _keep_whole(module)
     _run(module, "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
     return module
 
@@ -196,6 +224,13 @@ def _internalize(module: Any, keep: Collection[str]) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name not in keep:
             function.linkage = "internal"
+
+
+def _keep_whole(module: Any) -> None:
+    """Nothing may be concluded from the body of a whole operation, nor its parameters changed."""
+    for function in module.functions:
+        if not function.is_declaration and is_whole(function.name):
+            function.linkage = "linkonce_any"
 
 
 def _pipeline(module: Any, level: int, *, vectorize: bool) -> None:

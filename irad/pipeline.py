@@ -28,19 +28,22 @@ from irad.analysis.speculation import speculated
 from irad.emit import augment, entry, forward, reverse, vectors
 from irad.emit.body import Subject
 from irad.emit.module import assemble
-from irad.emit.runtime import concretize, without_calls
+from irad.emit.runtime import allocating, concretize, without_calls
 from irad.emit.scopes import Scopes
+from irad.emit.whole import swept
 from irad.errors import IradError, Place, Unsupported
-from irad.frontend import abi
+from irad.frontend import abi, whole
 from irad.frontend.lower import Lowered, lower
+from irad.frontend.operations import Derived
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
 from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
 from irad.ir.read import read
-from irad.ir.types import I1, PTR, Float
+from irad.ir.types import I1, PTR, Float, FunctionType
 from irad.ir.write import write
 from irad.plan import Plan, plan
 from irad.promise import Tape, Taped, saved, taped
+from irad.rules.calls import is_whole
 
 ADJOINT_FLAGS = ("reassoc", "nsz", "contract")
 
@@ -70,7 +73,8 @@ class Key:
     """A derivative that one function of the module owes.
 
     Positions of arguments: `active` ones, those with a shadow, those that point to memory without pointers, and
-    pointers that are handed on without being followed (`Objects`).
+    pointers that are handed on without being followed (`Objects`); `passing`, of a whole operation, as in
+    irad.analysis.memory.
     """
 
     function: str
@@ -78,6 +82,7 @@ class Key:
     shadowed: tuple[int, ...]
     numbers: tuple[int, ...]
     opaque: tuple[int, ...]
+    passing: tuple[int, ...] = ()
 
 
 @dataclass
@@ -159,6 +164,7 @@ class Derivation:
         self.leaves = argument_leaves(self.lowered)
         self.result = abi.leaves(self.result_type, "return")
         self.functions: dict[Key, Analysed] = {}
+        self.operations: dict[Key, Derived] = {}
         self.lines: dict[Key, Lines] = {}
         self.analyse_all()
 
@@ -192,7 +198,28 @@ class Derivation:
             key = todo.pop()
             if key not in self.functions:
                 self.functions[key] = analysed = self.analyse(key)
-                todo.extend(analysed.callees.values())
+                for call, callee in analysed.callees.items():
+                    if is_whole(callee.function):
+                        self.derive_whole(call, callee)
+                    else:
+                        todo.append(callee)
+
+    def derive_whole(self, call: Call, key: Key) -> None:
+        """The derivative functions of a whole operation."""
+        if key in self.operations:
+            return
+        try:
+            self.operations[key] = Derived(
+                key.function,
+                FunctionType(call.type, tuple(v.type for v in call.operands)),
+                f"irad.whole.{len(self.operations)}",
+                active=key.active,
+                shadowed=key.shadowed,
+                passing=key.passing,
+                forward=self.mode == "forward",
+            )
+        except IradError as error:
+            raise error.at(self.place_of(blame(error, call))) from None
 
     def analyse(self, key: Key) -> Analysed:
         try:
@@ -210,7 +237,8 @@ class Derivation:
         single_return(function)
         split_stores(function)
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
-        pointers = objects(function, self.apart(function, is_root), numbers, opaque)
+        wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
         seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})
         held = kinds(function, pointers, seeds, layouts)
         if negations(function, held):
@@ -258,7 +286,7 @@ class Derivation:
             wanted,
         )
         for call in active.calls:
-            result.callees[call] = _callee(call, canon, active, pointers)
+            result.callees[call] = _callee(call, canon, active, pointers, stable)
         return result
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
@@ -360,10 +388,16 @@ class Derivation:
         return tuple((i, j) for i in data for j in data if i < j and (i in written or j in written))
 
     @cached_property
+    def program(self) -> str:
+        """The program with all that the rules of its whole operations call."""
+        texts = dict.fromkeys(text for derived in self.operations.values() for text in derived.texts)
+        return llvm.joined([self.text, *texts])
+
+    @cached_property
     def symbol(self) -> str:
         """A name for the entries that no other derivative has: two caches may meet in one process."""
         asked = self.request
-        content = repr((self.text, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
+        content = repr((self.program, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
         return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
 
     @cached_property
@@ -386,7 +420,7 @@ class Derivation:
         for key, analysed in self.functions.items():
             subject = analysed.subject(scopes if key == self.root else None)
             if self.mode == "forward":
-                names = {call: f"{self.functions[k].name}.tangent" for call, k in analysed.callees.items()}
+                names = {call: f"{self.derived_name(k)}.tangent" for call, k in analysed.callees.items()}
                 functions.append(forward.tangent(subject, f"{analysed.name}.tangent", names, self.flags))
             else:
                 children = {call: self.child(k) for call, k in analysed.callees.items()}
@@ -394,17 +428,22 @@ class Derivation:
                 back, used = reverse.reverse(subject, f"{analysed.name}.reverse", children, self.flags)
                 functions.append(back)
                 adjoints |= used
+        functions += [
+            function for derived in self.operations.values() for function in derived.functions(concrete=concrete)
+        ]
         outermost = self.outermost(concrete=concrete)
         inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent")}
         for function in functions:
             if function.name in inlined and not self.root_is_called:
                 function.attributes = ("alwaysinline",)
         errors, _ = abi.memory_error_globals()
-        source = read(self.text)
+        source = read(self.program)
         module = assemble(source, [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
         if scopes is not None:
             module.metadata = scopes.nodes
         if concrete:
+            for name in filter(is_whole, allocating(module)):
+                swept(module, name, whole.operation(name).result)
             concretize(module, {f.name: heap for f, heap in outermost})
             declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions
@@ -426,7 +465,13 @@ class Derivation:
         root = self.functions[self.root]
         return Scopes(root.objects, _all_objects(root.function, root.objects))
 
+    def derived_name(self, key: Key) -> str:
+        return self.operations[key].name if key in self.operations else self.functions[key].name
+
     def child(self, key: Key) -> augment.Child:
+        if key in self.operations:
+            name = self.operations[key].name
+            return augment.Child(f"{name}.augmented", f"{name}.reverse", self.operations[key].frame_size)
         analysed = self.functions[key]
         assert analysed.plan is not None
         return augment.Child(f"{analysed.name}.augmented", f"{analysed.name}.reverse", analysed.plan.frame_size)
@@ -463,7 +508,7 @@ def _with_shadows(stable: Memory, canon: Canonical) -> Memory:
     return replace(stable, overwritten={**stable.overwritten, **more})
 
 
-def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects) -> Key:
+def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects, stable: Memory) -> Key:
     def without_pointers(v: Value) -> bool:
         where = pointers.pointed(v)
         return v.type == PTR and bool(where) and not any(pointers.contents.get(o) for o in where)
@@ -477,6 +522,7 @@ def _callee(call: Call, canon: Canonical, active: Activity, pointers: Objects) -
         tuple(i for i, v in enumerate(call.operands) if v in canon.shadow),
         tuple(i for i, v in enumerate(call.operands) if without_pointers(v)),
         tuple(i for i, v in enumerate(call.operands) if opaque(v)),
+        stable.passing.get(call, ()),
     )
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from irad.rules.calls import WHOLE_SYMBOL
+
 # --- Numba's runtime ------------------------------------------------------------------------------------------------
 
 CONTAINERS = "irad.containers"
@@ -14,6 +16,10 @@ CONTAINERS = "irad.containers"
 _COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
 _INSTANCE = "NRT_MemInfo_alloc_dtor"
+_LISTS = {"NRT_MemInfo_new_varsize_dtor"}
+LIST = "irad_list"
+"""What allocates a list in a stripped program. LLVM deletes lists of constant length that are only read; where one
+remains the program needs Numba's runtime."""
 _DATA_OF = "NRT_MemInfo_data_fast"
 _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts; and copies of slices
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
@@ -23,6 +29,7 @@ _ALLOCATE = (
     'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
     "memory(inaccessiblemem: readwrite)"
 )
+_ALLOCATE_LIST = _ALLOCATE.replace("irad_alloc", LIST)
 _ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
 DATA_IS_MEMINFO = f"define linkonce_odr ptr @{_DATA_OF}(ptr %meminfo) alwaysinline {{\n  ret ptr %meminfo\n}}\n"
 
@@ -35,7 +42,8 @@ def strip_runtime(text: str) -> str | None:
     used = set(_RUNTIME.findall(text))
     if not used:
         return text
-    if used - _COUNTING - _ALLOCATORS - _EXCEPTIONS - {_DATA_OF, _INSTANCE} or f"!{CONTAINERS} =" in text:
+    stripped = _COUNTING | _ALLOCATORS | _LISTS | _EXCEPTIONS | {_DATA_OF, _INSTANCE}
+    if used - stripped or f"!{CONTAINERS} =" in text:
         return None
     if _INSTANCE in used and not all(_is_instance(text, found) for found in _NEW.finditer(text)):
         return None
@@ -49,7 +57,9 @@ def strip_runtime(text: str) -> str | None:
     text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
-    declared = [line for line, name in ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF)) if f"@{name}(" in text]
+    text = _LIST_CALL.sub(rf"@{LIST}(\1, i32 32)", text)
+    known = ((_ALLOCATE, "irad_alloc"), (_ALLOCATE_LIST, LIST), (_ASK, _DATA_OF))
+    declared = [line for line, name in known if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
 
 
@@ -65,6 +75,7 @@ def _is_instance(text: str, new: re.Match[str]) -> bool:
     return '@"_Dtor.instance.jitclass.' in destructor
 
 
+_LIST_CALL = re.compile(r"@NRT_MemInfo_new_varsize_dtor\((i64 [^,]+), ptr [^)]+\)")
 _COPY = re.compile(r"call ptr @NRT_Allocate\(i64 (%[^\s,)]+)\)")
 _FREE = re.compile(r"^ +(?:tail )?call void @NRT_Free\(.*\n", re.MULTILINE)
 
@@ -118,6 +129,19 @@ def only_fresh_data(text: str) -> bool:
     return True
 
 
+_EXTRACT = re.compile(r"extractvalue .*[ }](%[^\s,]+), (\d+)(?:,|$)")
+_INSERT = re.compile(r"insertvalue .*[ }](%[^\s,]+|undef|poison|zeroinitializer), .*?([^\s,]+), (\d+)(?:, !.*)?$")
+
+
+def _inserted(structure: str, field: str, defined: dict[str, str]) -> str:
+    """What was put into a field of a structure; empty when that cannot be seen."""
+    while found := _INSERT.match(defined.get(structure, "")):
+        structure, value, at = found.groups()
+        if at == field:
+            return value
+    return ""
+
+
 def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
     if value in _NOWHERE or value in seen:
         return True
@@ -127,7 +151,9 @@ def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
         return all(_fresh(v, defined, seen) for v in re.findall(r"\[ (\S+), %", made))
     if made.startswith("select"):
         return all(_fresh(v, defined, seen) for v in re.findall(r"ptr ([^\s,]+)", made))
-    return "call" in made and "@irad_alloc(" in made
+    if field := _EXTRACT.match(made):
+        return _fresh(_inserted(field[1], field[2], defined), defined, seen)
+    return "call" in made and ("@irad_alloc(" in made or f"@{LIST}(" in made)
 
 
 # --- records --------------------------------------------------------------------------------------------------------
@@ -227,6 +253,7 @@ def _root(body: str) -> str:
 
 # --- inlining -------------------------------------------------------------------------------------------------------
 
+WHOLE = f"@{WHOLE_SYMBOL}"  # operations that have a derivative rule of their own
 _LARGE, _LARGEST = 4_000, 60_000  # raw instructions: of a helper called more than once, of the kernel
 _NAME = re.compile(r'^define [^@\n]*@("[^"]+"|[^\s(]+)\(')
 _AFTER_PARAMETERS = re.compile(r"(.*\)(?: (?:local_)?unnamed_addr)?)(.*)$")
@@ -297,7 +324,9 @@ class _Inlining:
 
 def _size(body: str, closed: set[str]) -> _Size:
     head = body[: body.index("\n")]
-    size = _Size(own=body.count("\n  "), fixed="noinline" in head or not closed.isdisjoint(head.split()))
+    size = _Size(
+        own=body.count("\n  "), fixed="noinline" in head or WHOLE in head or not closed.isdisjoint(head.split())
+    )
     for line in body.split("\n"):
         found = _CALLEE.search(line) if "call " in line else None
         if found:

@@ -259,6 +259,8 @@ class _Solver:
             return again + (self.spread(to, self.tainted_memory) if source & self.tainted_memory else [])
         if self.quiet(call):
             return self.taint(call, call.operands)
+        if self.objects.whole(call) is not None:
+            return self.vary_whole(call)
         if not self.touches_varied(call):
             return []
         again: list[Instruction] = []
@@ -282,6 +284,17 @@ class _Solver:
         if any(v in self.varied for v in call.operands):
             return True
         return any(o in self.varied_memory for o in self.objects.reachable(call.operands))
+
+    def vary_whole(self, call: Call) -> list[Instruction]:
+        """A whole operation reads numbers and arrays of numbers, and writes its result."""
+        given = call.operands[2:]
+        if any(v in self.varied for v in given) or any(o in self.varied_memory for o in self.given_memory(call)):
+            return self.spread(self.objects.left(call), self.varied_memory)
+        return []
+
+    def given_memory(self, call: Call) -> set[Object]:
+        """The arrays that a whole operation reads."""
+        return {o for v in call.operands[2:] for o in self.objects.pointed(v) if not self.is_constant(o)}
 
     # --- backward: what the outputs depend on ---
 
@@ -327,6 +340,10 @@ class _Solver:
             return []
         if self.quiet(call):
             return []
+        if self.objects.whole(call) is not None:
+            if not any(o in self.useful_memory for o in self.objects.left(call)):
+                return []
+            return [*self.need(call.operands[2:]), *self.spread(self.given_memory(call), self.useful_memory)]
         if self.may_write(name):
             reach = [o for o in self.objects.reachable(call.operands) if not self.is_constant(o)]
             if call not in self.useful and not any(o in self.useful_memory for o in reach):
@@ -339,7 +356,10 @@ class _Solver:
     def differentiated_calls(self, values: frozenset[Value], memory: frozenset[Object]) -> frozenset[Call]:
         found: set[Call] = set()
         for call in self.code:
-            if isinstance(call, Call) and call.callee_name in self.defined:
+            if isinstance(call, Call) and self.objects.whole(call) is not None:
+                if any(o in memory for o in self.objects.left(call)):
+                    found.add(call)
+            elif isinstance(call, Call) and call.callee_name in self.defined:
                 active = any(v in values for v in [call, *call.operands])
                 if active or any(o in memory for o in self.objects.reachable(call.operands)):
                     found.add(call)
@@ -350,7 +370,8 @@ class _Solver:
         touch; what overlaps it; memory that holds pointers to it."""
         shadowed = set(memory) | {o for a in self.wanted.memory for o in self.objects.pointed(a)}
         for call in found:
-            shadowed |= {o for o in self.objects.reachable(call.operands) if not self.is_constant(o)}
+            if self.objects.whole(call) is None:
+                shadowed |= {o for o in self.objects.reachable(call.operands) if not self.is_constant(o)}
         groups = [set(objects) for objects in self.objects.of.values() if len(objects) > 1]
         groups += [self.overlap[o] for o in self.every if len(self.overlap[o]) > 1]
         changed = True

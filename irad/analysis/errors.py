@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from irad.errors import Unsupported
 from irad.ir.lines import blame
-from irad.ir.model import Binary, Block, Branch, Compare, Constant, Function, Phi, Return, Select, Value
+from irad.ir.model import Binary, Block, Branch, Compare, Constant, Function, Phi, Return, Select, Switch, Value
 from irad.ir.types import I32
 
 SUCCESS = (0, -2)
@@ -107,6 +107,8 @@ def _forwards(block: Block, exit: Block) -> bool:
 
 
 def _is_error(status: Value, block: Block, function: Function) -> bool:
+    while isinstance(status, Phi) and len(status.operands) == 1:
+        status = status.operands[0]  # on its way out of a loop
     if isinstance(status, Constant):
         return isinstance(status.literal, int) and status.literal not in SUCCESS
     return any(_excludes(b.end, status, block, function) for b in function.blocks)
@@ -114,6 +116,10 @@ def _is_error(status: Value, block: Block, function: Function) -> bool:
 
 def _excludes(end: object, status: Value, block: Block, function: Function) -> bool:
     """Whether the branch `end` shows that `block` is reached only when `status` is an error."""
+    if isinstance(end, Switch) and end.operands[0] is status:
+        default, *targets = end.targets
+        chosen = dict(zip(end.cases, targets, strict=True))
+        return block not in [chosen.get(code, default) for code in SUCCESS] and _predecessors(block, function) == 1
     if not isinstance(end, Branch) or end.condition is None or end.targets[0] is end.targets[1]:
         return False
     outcomes = {_evaluate(end.condition, status, value) for value in SUCCESS}

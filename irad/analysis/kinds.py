@@ -205,6 +205,9 @@ class _Solver:
                 to, source = (self.objects.pointed(p) for p in instruction.operands[:2])
                 shared = {t for o in [*to, *source] for t in self.floats[o]}
                 return [*self.hold(to, shared), *self.hold(source, shared)]
+            case Call() if self.objects.whole(instruction) is not None:
+                left = self.objects.left(instruction).items()
+                return [again for o, types in left for again in self.hold([o], set(types))]
             case _:
                 return []
 

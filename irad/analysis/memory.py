@@ -9,8 +9,8 @@ as written as well.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from irad.analysis.flow import Flow
 from irad.analysis.objects import Object, Objects
@@ -30,10 +30,13 @@ from irad.rules import calls
 @dataclass(frozen=True)
 class Memory:
     """`overwritten[load]` is the witness: the instruction that may write the memory, or None for the caller.
-    Loads that are not in it can be repeated. `writes[o]` are the instructions that may write object `o`."""
+    Loads that are not in it can be repeated. `writes[o]` are the instructions that may write object `o`.
+    `passing[call]`: of a whole operation, positions of operands whose memory may be written after the call; 0 stands
+    for the arrays of its result."""
 
     overwritten: dict[Load, Instruction | None]
     writes: dict[Object, list[Instruction]]
+    passing: dict[Call, tuple[int, ...]] = field(default_factory=dict[Call, tuple[int, ...]])
 
     def is_stable(self, load: Load) -> bool:
         return load not in self.overwritten
@@ -66,20 +69,37 @@ def memory(function: Function, flow: Flow, objects: Objects, *, split: bool, fre
                     writes[other].append(instruction)
     position = {i: n for b in flow.order for n, i in enumerate(b.instructions)}
     gone = set(freed)
-    overwritten: dict[Load, Instruction | None] = {}
-    for load in _loads(flow):
-        source = objects.pointed(load.pointer)
+
+    def witnesses(reader: Instruction, source: Collection[Object]) -> Iterator[Instruction | None]:
+        """Who may write `source` after `reader` has read it."""
         if not source or any(o in gone or (split and _callers(o, objects)) for o in source):
-            overwritten[load] = None
-            continue
-        block = flow.block_of[load]
-        candidates = (write for o in source for write in reversed(writes.get(o, [])))
-        for write in candidates:
+            yield None
+            return
+        block = flow.block_of[reader]
+        for write in (write for o in source for write in reversed(writes.get(o, []))):
             at = flow.block_of[write]
-            if flow.reaches(block, at) or (at is block and position[write] > position[load]):
-                overwritten[load] = write
+            if flow.reaches(block, at) or (at is block and position[write] > position[reader]):
+                yield write
+
+    overwritten: dict[Load, Instruction | None] = {}
+    passing: dict[Call, tuple[int, ...]] = {}
+    for instruction in (i for block in flow.order for i in block.body):
+        if isinstance(instruction, Load):
+            for witness in witnesses(instruction, objects.pointed(instruction.pointer)):
+                overwritten[instruction] = witness
                 break
-    return Memory(overwritten, dict(writes))
+        elif isinstance(instruction, Call) and objects.whole(instruction) is not None:
+            read = _read_by(instruction, objects)
+            passing[instruction] = tuple(i for i, source in read if any(True for _ in witnesses(instruction, source)))
+    return Memory(overwritten, dict(writes), passing)
+
+
+def _read_by(call: Call, objects: Objects) -> Iterator[tuple[int, Collection[Object]]]:
+    """Memory that the derivative of a whole operation may look at again: its result's arrays (0), its arguments'."""
+    yield 0, {Object("heap", call)}
+    for i, operand in enumerate(call.operands[2:], 2):
+        if objects.pointed(operand):
+            yield i, objects.pointed(operand)
 
 
 def _callers(o: Object, objects: Objects) -> bool:
@@ -93,13 +113,6 @@ def _escapes(o: Object, objects: Objects) -> bool:
     return any(
         o in held for holder, held in objects.contents.items() if holder.kind in ("argument", "external", "global")
     )
-
-
-def _loads(flow: Flow) -> Iterator[Load]:
-    for block in flow.order:
-        for instruction in block.body:
-            if isinstance(instruction, Load):
-                yield instruction
 
 
 def written(instruction: Instruction, objects: Objects) -> set[Object]:
@@ -119,6 +132,8 @@ def written(instruction: Instruction, objects: Objects) -> set[Object]:
                 return {o for v in instruction.operands for o in objects.pointed(v)}
             if name in calls.ALLOCATORS or calls.is_inactive(name) or calls.is_pure(name):
                 return set()
+            if objects.whole(instruction) is not None:
+                return {o for v in instruction.operands[:2] for o in objects.pointed(v)}
             return {o for o in objects.reachable(instruction.operands) if o.kind != "address"}
         case _:
             return set()

@@ -7,8 +7,8 @@ all memory reached through a pointer that was loaded from an argument's memory.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from irad.analysis.fields import stored_fields
 from irad.analysis.fixpoint import closure, fixpoint
@@ -35,8 +35,9 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import Array, Ptr, Struct, Type
+from irad.ir.types import Array, Float, Ptr, Struct, Type
 from irad.rules import calls
+from irad.rules.calls import Whole
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,17 @@ class Objects:
     of: dict[Value, frozenset[Object]]
     contents: dict[Object, frozenset[Object]]
     apart: frozenset[Argument]
+    wholes: Mapping[str, Whole] = field(default_factory=dict[str, Whole])
+
+    def whole(self, call: Call) -> Whole | None:
+        """What is known of a call of a whole operation; None of any other call."""
+        return self.wholes.get(call.callee_name)
+
+    def left(self, call: Call) -> dict[Object, frozenset[Float]]:
+        """Where a call of a whole operation leaves floats, and of which types."""
+        whole = self.wholes[call.callee_name]
+        found = {o: whole.values for o in self.pointed(call.operands[0]) if whole.values}
+        return found | ({Object("heap", call): whole.arrays} if whole.arrays else {})
 
     def pointed(self, pointer: Value) -> frozenset[Object]:
         """The objects of a pointer; constants included."""
@@ -144,7 +156,14 @@ def _constant_objects(value: Value) -> frozenset[Object]:
 
 
 class _Solver:
-    def __init__(self, function: Function, numbers: frozenset[Argument], opaque: frozenset[Argument]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        numbers: frozenset[Argument],
+        opaque: frozenset[Argument],
+        wholes: Mapping[str, Whole],
+    ) -> None:
+        self.wholes = wholes
         self.of: dict[Value, set[Object]] = defaultdict(set)
         self.contents: dict[Object, set[Object]] = defaultdict(set)
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
@@ -246,6 +265,9 @@ class _Solver:
             return self.put(self.get(call.operands[0]), source)
         if name.startswith("llvm.") or calls.is_inactive(name) or name in calls.SHAPERS:
             return []
+        if name in self.wholes:
+            fresh = {Object("heap", call)} if self.wholes[name].fresh else set[Object]()
+            return self.put(self.get(call.operands[0]), fresh)
         given = {o for v in call.operands for o in self.get(v)}
         reach = closure(given, lambda o: self.contents[o])
         for o in reach:
@@ -261,16 +283,20 @@ def objects(
     apart: Iterable[Argument],
     numbers: Iterable[Argument] = (),
     opaque: Iterable[Argument] = (),
+    wholes: Mapping[str, Whole] | None = None,
 ) -> Objects:
     """Points-to sets of every pointer of `function`.
 
     Arguments in `apart` are promised to overlap no other memory, those in `numbers` to point to no pointers. Those in
-    `opaque` are never followed: an access by way of them is refused as one of unknown origin.
+    `opaque` are never followed: an access by way of them is refused as one of unknown origin. `wholes` are the whole
+    operations that it calls.
     """
-    solver = _Solver(function, frozenset(numbers), frozenset(opaque))
+    wholes = wholes or {}
+    solver = _Solver(function, frozenset(numbers), frozenset(opaque), wholes)
     fixpoint(function.instructions, solver.step)
     return Objects(
         of={v: frozenset(s - {OPAQUE} or s) for v, s in solver.of.items()},
         contents={o: frozenset(s - {OPAQUE}) for o, s in solver.contents.items()},
         apart=frozenset(apart),
+        wholes=wholes,
     )

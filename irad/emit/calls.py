@@ -52,7 +52,7 @@ def adjoint(call: Call, out: Reverse) -> None:
     operands = active_operands(call, out)
     layout = bars_type([out.tangent_type(v) for v in operands])
     bars = out.stack_slot(layout)
-    out.out.call(child.reverse, VOID, [frame, bars])
+    out.return_failure(out.out.call(child.reverse, I32, [frame, bars, out.excinfo]))
     for i, operand in enumerate(operands):
         where = out.out.offset(bars, field_offset(layout, i))
         out.add(operand, out.out.load(layout.fields[i], where))

@@ -226,9 +226,7 @@ class Entry:
 
     def end(self, status: Value, failed: Block) -> None:
         """After the primal ran: go on where it succeeded; the other block has ended."""
-        good = self.out.binary(
-            "or", self.out.compare("eq", status, integer(0, I32)), self.out.compare("eq", status, integer(-2, I32))
-        )
+        good = self.out.succeeded(status)
         fine, bad, raised = self.code.block("succeeded"), self.code.block("failed"), self.code.block("raised")
         self.out.branch_if(good, fine, bad)
         self.out.block = bad
@@ -426,7 +424,7 @@ def reverse(
     status = out.call(augmented, I32, [result, entry.excinfo, *entry.flat, *shadows, frame])
     entry.end(status, failed)
     seeds.put(entry, shadow)
-    out.call(backward, VOID, [frame, bars])
+    entry.end(out.call(backward, I32, [frame, bars, entry.excinfo]), failed)
     if interface.value:
         entry.adopt(entry.retptr)
     entry.close_heap()
@@ -541,8 +539,7 @@ def split_pullback(
         where = out.offset(tape, layout.at_workspace(index))
         entry.fill_zero(out.load(PTR, where), out.load(I64, out.offset(where, 8)))
     seeds.put(entry, shadow)
-    out.call(backward, VOID, [out.offset(tape, layout.at_frame), bars])
-    out.ret(integer(0, I32))
+    out.ret(out.call(backward, I32, [out.offset(tape, layout.at_frame), bars, entry.excinfo]))
     return entry.function, tape
 
 

@@ -34,12 +34,12 @@ from irad.ir.model import (
     integer,
     zero,
 )
-from irad.ir.types import I64, PTR, VOID, Int, Type, field_offset
+from irad.ir.types import I32, I64, PTR, Int, Type, field_offset
 from irad.plan import Buffer, How, Place
 
 
 class Reverse:
-    """Builds `void f(ptr frame, ptr bars)`.
+    """Builds `i32 f(ptr frame, ptr bars, ptr excinfo)`, which returns a status: a rule may fail on the way back.
 
     An active value whose uses all lie in its own block has its adjoint in `near`, as a value being summed; any other
     has a stack slot, zero between uses, that LLVM turns into registers.
@@ -49,8 +49,8 @@ class Reverse:
         self.subject, self.children, self.flags = subject, children, flags
         self.plan, self.canonical = subject.planned(), subject.canonical
         self.flow = self.canonical.flow
-        self.frame, self.bars = Argument(PTR, "frame"), Argument(PTR, "bars")
-        self.function = make_function(name, [self.frame, self.bars], VOID)
+        self.frame, self.bars, self.excinfo = Argument(PTR, "frame"), Argument(PTR, "bars"), Argument(PTR, "excinfo")
+        self.function = make_function(name, [self.frame, self.bars, self.excinfo], I32)
         self.entry, self.done = Block("entry"), Block("done")
         self.function.blocks.append(self.entry)
         self.setup = Builder(self.entry)
@@ -101,7 +101,7 @@ class Reverse:
             self.out.store(
                 self.take(argument) or zero(layout.fields[i]), self.out.offset(self.bars, field_offset(layout, i))
             )
-        self.out.ret()
+        self.out.ret(integer(0, I32))
 
     # --- blocks ---
 
@@ -265,6 +265,16 @@ class Reverse:
 
     def block_of(self, value: Value) -> Block | None:
         return self.flow.block_of.get(value) if isinstance(value, Instruction) else None
+
+    def return_failure(self, status: Value) -> None:
+        """Go on where a call on the way back succeeded; else return its status."""
+        here = self.out.block
+        failed, fine = Block(f"{here.name}.failed"), Block(f"{here.name}.fine")
+        self.function.blocks += [failed, fine]
+        self.out.branch_if(self.out.succeeded(status), fine, failed)
+        self.out.block = failed
+        self.out.ret(status)
+        self.out.block = fine
 
     def stack_slot(self, type: Type) -> Value:
         return self.setup.alloca(type)
@@ -544,7 +554,8 @@ def reverse(
     """The reverse function of `subject`, called `name`, and the elements of which it uses `memory.copy_adjoint`.
 
     Parameters: the frame that the augmented function filled; `bars`, a structure for the adjoints of
-    `subject.active_arguments` (see `calls.bars_type`). Shadows are found through the frame.
+    `subject.active_arguments` (see `calls.bars_type`); `excinfo`, for an exception. Shadows are found through the
+    frame. It returns a status.
     """
     builder = Reverse(subject, name, children, flags)
     return builder.build(), builder.uses_copy_adjoint

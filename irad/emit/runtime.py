@@ -44,7 +44,8 @@ NULL = Constant(PTR, "null")
 
 ALLOCATE, FREE, RELEASE, ADOPT = "irad.heap.allocate", "irad.heap.free", "irad.heap.release", "irad.heap.adopt"
 TAPE, MORE = "irad.tape.take", "irad.tape.more"
-ABSTRACT = {"irad_alloc": ALLOCATE, "irad_tape": TAPE, "irad_free": FREE}
+MARK, SWEEP = "irad.heap.mark", "irad.heap.sweep"
+ABSTRACT = {"irad_alloc": ALLOCATE, "irad_tape": TAPE, "irad_free": FREE, "irad_mark": MARK, "irad_sweep": SWEEP}
 CACHE = "irad_tape_cache"  # a pointer: the chunk that waits for the next call, or null
 
 HEAP = Array(5, I64)
@@ -56,7 +57,7 @@ LARGEST_KEPT = 1 << 28  # bytes: a larger chunk is given back to the system
 
 def concretize(module: Module, heaps: dict[str, Value]) -> None:
     """Give `module` a heap. `heaps` tells for each outermost function where its list lies."""
-    needing = _needing(module, set(heaps))
+    needing = allocating(module) | set(heaps)
     if needing <= set(heaps) and not any(_calls(module.functions[name], ABSTRACT) for name in heaps):
         for name in heaps:
             without_calls(module.functions[name], RELEASE)  # nothing is ever taken
@@ -72,7 +73,7 @@ def concretize(module: Module, heaps: dict[str, Value]) -> None:
                 _give_heap(instruction, heap, needing - set(heaps))
     for name in ABSTRACT:
         module.functions.pop(name, None)
-    for function in (allocate(), free(), release(), adopt(), tape(), more()):
+    for function in (allocate(), free(), release(), adopt(), tape(), more(), mark(), sweep()):
         module.functions[function.name] = function
     module.variables[CACHE] = Variable(CACHE, "external global ptr")
 
@@ -100,14 +101,14 @@ def _give_heap(call: Call, heap: Value, needing: set[str]) -> None:
     call.argument_attributes = [() for _ in call.operands]
 
 
-def _needing(module: Module, outermost: set[str]) -> set[str]:
-    """Functions that allocate or free, or call one that does; and the outermost ones."""
+def allocating(module: Module) -> set[str]:
+    """Functions that allocate or free, or call one that does."""
     callers: dict[str, set[str]] = {}
     for function in module.functions.values():
         for instruction in function.instructions:
             if isinstance(instruction, Call) and instruction.callee_name:
                 callers.setdefault(instruction.callee_name, set()).add(function.name)
-    found = set(outermost)
+    found: set[str] = set()
     stack = [name for target in ABSTRACT for name in callers.get(target, ())]
     while stack:
         name = stack.pop()
@@ -184,6 +185,47 @@ def free() -> Function:
     _drop(function, out, data)
     out.ret()
     out.block = nothing
+    out.ret()
+    return function
+
+
+def mark() -> Function:
+    """`ptr mark(ptr heap)`: where the list of blocks begins, for `sweep`."""
+    function, (heap,), out = _function(MARK, {"heap": PTR}, PTR, "alwaysinline")
+    out.ret(out.load(PTR, heap))
+    return function
+
+
+def sweep() -> Function:
+    """`void sweep(ptr mark, ptr kept, i64 count, ptr heap)`: give up the blocks made since the mark, but for those in
+    an array of `count` pointers."""
+    parameters: dict[str, Type] = {"mark": PTR, "kept": PTR, "count": I64, "heap": PTR}
+    function, (start, kept, count, heap), out = _function(SWEEP, parameters, VOID, "noinline")
+    head, search, entry = Block("head"), Block("search"), out.block
+    function.blocks.append(head)
+    newest = out.load(PTR, heap)
+    out.branch(head)
+    out.block = head
+    data = out.phi(PTR, "data")
+    done = _split(function, out, out.compare("ne", data, start), "block")
+    following, block = out.load(PTR, out.offset(data, NEXT)), out.block
+    function.blocks.append(search)
+    out.branch(search)
+    out.block = search
+    index = out.phi(I64, "index")
+    unknown = _split(function, out, out.compare("ult", index, count), "compare")
+    known = out.load(PTR, out.offset(kept, index, PTR))
+    another = _split(function, out, out.compare("eq", known, data), "same")
+    same = out.block
+    out.branch(head)
+    out.block = another
+    index.operands, index.blocks = [integer(0, I64), out.binary("add", index, integer(1, I64))], [block, another]
+    out.branch(search)
+    out.block = unknown
+    out.call(FREE, VOID, [data, heap])
+    data.operands, data.blocks = [newest, following, following], [entry, same, unknown]
+    out.branch(head)
+    out.block = done
     out.ret()
     return function
 

@@ -68,6 +68,9 @@ def derivative_of(value: Any) -> Derived | None:
     return value if isinstance(value, Derived) else getattr(value, "__dict__", {}).get(_MARK)
 
 
+PARTS = "__irad_parts__"
+"""Attribute of a function: others on which code depends that is compiled with it."""
+
 # --- fingerprints ---------------------------------------------------------------------------------------------------
 
 
@@ -195,6 +198,7 @@ class _Walk:
         if stable(function.__module__ or "") and not _own(function):
             return
         self._code(function.__code__)
+        self.value(getattr(function, PARTS, ()))
         self.value(function.__defaults__)
         self.value(tuple(sorted((function.__kwdefaults__ or {}).items())))
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Unsupported
-from irad.frontend import cache, target, tokens
+from irad.frontend import cache, target, tokens, whole
 from irad.frontend.arguments import Kernel
 from irad.frontend.frame import AliasedArguments
 from irad.frontend.lower import dispatcher_of, place_of
 from irad.frontend.recipes import Recipe
+from irad.frontend.source import defined, parameters, unannotated
 from irad.frontend.target import need
 from irad.frontend.wrapping import InnerCompiler, OuterCompiler
 
@@ -189,31 +189,12 @@ class Source:
     def dispatcher(self, variant: str, compiler: Any) -> Any:
         """A new dispatcher."""
         namespace = {"__name__": self.kernel.dispatcher.py_func.__module__, **self._namespace(variant)}
-        function = _function(self.name, self.signature, self._body, namespace)
+        function = defined(self.name, self.signature, self._body, namespace)
         function.__doc__, function.__module__ = self.doc, namespace["__name__"]
         outer = compiler is OuterCompiler
         options = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": outer, "pipeline_class": compiler}
         nogil = bool(self.kernel.dispatcher.targetoptions.get("nogil"))
         return _numba.njit(nogil=nogil, **options)(function)
-
-
-def _function(name: str, signature: inspect.Signature, body: str, namespace: dict[str, Any]) -> Any:
-    """Execute generated source. Numba finds its text through linecache."""
-    parameters: list[str] = []
-    for parameter in signature.parameters.values():
-        if parameter.default is parameter.empty:
-            parameters.append(parameter.name)
-        else:
-            namespace[f"_default_{parameter.name}"] = parameter.default
-            parameters.append(f"{parameter.name}=_default_{parameter.name}")
-    text = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    file = f"<irad {name} {next(_number)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), namespace)
-    return namespace[name]
-
-
-_number = iter(range(1 << 62))
 
 
 def kernel_of(function: Any) -> Kernel:
@@ -224,30 +205,28 @@ def kernel_of(function: Any) -> Kernel:
     BadArgumentType: something else, or a kernel in object mode.
     Unsupported: a kernel with `*args` or keyword-only parameters.
     """
-    return _kernel(function.type.dispatcher if isinstance(function, DerivativeFunction) else dispatcher_of(function))
+    if isinstance(function, DerivativeFunction):
+        return _kernel(function.type.dispatcher)
+    return _kernel(whole.called(dispatcher_of(function)))
 
 
 @functools.cache
 def _kernel(dispatcher: Any) -> Kernel:
     """Looked up at every call of `irad.autodiff`, and slow to find."""
-    parameters = inspect.signature(dispatcher.py_func).parameters.values()
-    odd = [p for p in parameters if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+    own = inspect.signature(dispatcher.py_func).parameters.values()
+    odd = [p for p in own if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
     if odd:
         raise Unsupported(
             f"the parameter {odd[0]} of {dispatcher.py_func.__name__} is neither positional nor named",
             hint="write the parameters out, or take them as one tuple",
             place=place_of(dispatcher),
         )
-    return Kernel(dispatcher, tuple(p.name for p in parameters))
+    return Kernel(dispatcher, tuple(p.name for p in own))
 
 
 def signature_of(kernel: Kernel, extras: tuple[str, ...] = ()) -> inspect.Signature:
     """The kernel's signature without annotations; further parameters at the end leave no room for defaults."""
-    own = inspect.signature(kernel.dispatcher.py_func).parameters.values()
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if not extras:
-        return inspect.Signature([p.replace(annotation=p.empty, kind=kind) for p in own])
-    return inspect.Signature([inspect.Parameter(name, kind) for name in (*kernel.names, *extras)])
+    return parameters(*kernel.names, *extras) if extras else unannotated(inspect.signature(kernel.dispatcher.py_func))
 
 
 def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]) -> Source:
@@ -257,8 +236,7 @@ def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]
     if recipe.inputs[: len(kernel.names)] == kernel.names:
         signature = signature_of(kernel, extras)
     else:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(name, kind) for name in recipe.inputs])
+        signature = parameters(*recipe.inputs)
     names = ", ".join(signature.parameters)
 
     def namespace(variant: str) -> dict[str, Any]:

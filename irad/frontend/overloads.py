@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
-from irad.frontend import target
+from irad.frontend import rulebook, target
 from irad.frontend.target import need
 
 _arrays: Any = need("numba.np.arrayobj", "raise_with_shape_context", "ol_raise_with_shape_context_cpu")
@@ -36,6 +37,9 @@ class SliceError(ValueError, metaclass=_Worded):
     """
 
 
+installers: list[Callable[[], None]] = [rulebook.install]
+"""What else makes overloads known; modules that need more of irad than this one does put their own here."""
+
 _installed: list[bool] = []
 
 
@@ -44,6 +48,8 @@ def install() -> None:
     if not _installed:
         _installed.append(True)
         _extending.overload(_arrays.raise_with_shape_context, target=target.NAME)(_raise_with_shapes)
+        for install_more in installers:
+            install_more()
         _extending.overload(_numpy.broadcast_shapes, target=target.NAME)(_broadcast_shapes)
 
 

@@ -155,6 +155,11 @@ class Builder:
     def branch(self, target: Block) -> None:
         self.block.end = Branch(targets=[target])
 
+    def succeeded(self, status: Value) -> Value:
+        """Whether one of Numba's statuses means success: 0, or -2 for a result that is None."""
+        plain, none = (self.compare("eq", status, integer(code, status.type)) for code in (0, -2))
+        return self.binary("or", plain, none)
+
     def branch_if(self, condition: Value, if_true: Block, if_false: Block) -> None:
         self.block.end = Branch(operands=[condition], targets=[if_true, if_false])
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from irad.ir.types import Float
 from irad.rules.scalar import rule_name
 
 ALLOCATORS = frozenset({"irad_alloc", "irad_tape"})
@@ -19,6 +21,33 @@ COPIES = frozenset(f"llvm.{name}.p0.p0.{size}" for name in ("memcpy", "memcpy.in
 
 FILLS = frozenset(f"llvm.{name}.p0.{size}" for name in ("memset", "memset.inline") for size in _SIZES)
 """(destination, byte, bytes, volatile): memory becomes constant."""
+
+# --- whole operations -----------------------------------------------------------------------------------------------
+
+WHOLE_NAME = ("irad", "frontend", "whole", "Whole")
+"""The module and class to which functions with a derivative rule of their own claim to belong."""
+
+WHOLE_SYMBOL = f"_ZN{''.join(f'{len(word)}{word}' for word in WHOLE_NAME)}"
+"""How Numba's symbols of such functions begin."""
+
+
+def is_whole(name: str) -> bool:
+    """Whether the function has a derivative rule of its own: its calls stay as they are, its body is never read."""
+    return name.startswith(WHOLE_SYMBOL)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a call of a whole operation leaves in the memory of its result, and it writes no other.
+
+    values: types of the floats there. arrays: of those in arrays, whose memory is fresh. fresh: whether there are
+    arrays at all.
+    """
+
+    values: frozenset[Float]
+    arrays: frozenset[Float]
+    fresh: bool
+
 
 # --- functions without a derivative ---------------------------------------------------------------------------------
 

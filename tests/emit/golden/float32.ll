@@ -4,7 +4,7 @@
 ; CHECK-LABEL: reverse
 ; CHECK: fmul double
 ; CHECK-NOT: fpext
-; CHECK: ret void
+; CHECK: ret i32 0
 ; CHECK-LABEL: tangent
 ; CHECK-NOT: fptrunc double {{%\d+}}
 ; CHECK: ret i32 0

@@ -5,7 +5,7 @@
 ; CHECK: %last.loop = select
 ; CHECK-LABEL: reverse
 ; CHECK-NOT: reverse.error
-; CHECK: ret void
+; CHECK: ret i32 0
 define i32 @f(ptr %x, i64 %n) {
 entry:
   br label %loop

@@ -7,7 +7,7 @@
 ; CHECK: %r = phi double [ %m, %ok ]
 ; CHECK-LABEL: reverse
 ; CHECK-NOT: reverse.dead
-; CHECK: ret void
+; CHECK: ret i32 0
 define void @f(ptr %x, i64 %n) {
 entry:
   %v = load double, ptr %x

@@ -1,0 +1,76 @@
+"""Random numbers: the same draws as the kernel's, once, and derivatives by reparameterisation."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+import irad
+
+
+@njit
+def seed(n):
+    np.random.seed(n)
+    random.seed(n)
+
+
+@njit
+def following():
+    return np.random.random(), random.random(), np.random.normal(0.0, 1.0)
+
+
+@njit
+def path(x, n):
+    s = x
+    for _ in range(n):
+        s += 0.1 * np.random.normal(x, s * 0.1 + 1.0) * np.random.uniform(x, 2.0) * np.sin(s)
+        if np.random.random() < 0.5:
+            s *= np.random.lognormal(0.1 * x, 0.2)
+        s += random.gauss(x, 0.3) * random.random() + 0.01 * np.random.randint(5) + np.random.gamma(2.0, 1.0) * x
+    z, w = np.random.standard_normal(5), np.random.normal(x, 0.5, 3)
+    return s + x * np.sum(z * z) + np.sum(w * w)
+
+
+@njit
+def formulas(x):
+    return (
+        np.random.exponential(x)
+        + np.random.weibull(x) * np.random.rayleigh(x)
+        + np.random.laplace(x, x)
+        + np.random.triangular(0.0, x, 3.0)
+        + random.expovariate(x)
+    )
+
+
+@pytest.mark.parametrize(("kernel", "rest"), [(path, (6,)), (formulas, ())])
+def test_same_draws_and_each_once(kernel: Any, rest: tuple[int, ...]) -> None:
+    @njit
+    def inside(x):
+        return irad.value_and_grad(kernel)(x, *rest)
+
+    def run(f: Any, x: float = 1.3) -> tuple[Any, Any]:
+        seed(3)
+        return f(x), following()
+
+    value, state = run(lambda x: kernel(x, *rest))
+    (backward, slope), after = run(lambda x: irad.value_and_grad(kernel)(x, *rest))
+    (forward, dot), then = run(lambda x: irad.jvp(kernel, (x, *rest), (1.0, *(None for _ in rest))))
+    assert value == backward == forward
+    assert state == after == then
+    assert run(inside) == ((value, slope), state)
+    above, below = (run(lambda x: kernel(x, *rest), 1.3 + h)[0] for h in (1e-6, -1e-6))
+    assert slope == pytest.approx((above - below) / 2e-6, rel=1e-6)
+    assert dot == pytest.approx(slope, rel=1e-12)
+
+
+def test_samplers_that_reject_are_refused() -> None:
+    @njit
+    def kernel(x):
+        return np.random.chisquare(x)
+
+    with pytest.raises(irad.Unsupported, match="do not depend smoothly"):
+        irad.grad(kernel)(2.0)
