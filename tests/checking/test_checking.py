@@ -122,7 +122,7 @@ def accumulates() -> Callable[..., Any]:
 @pytest.mark.parametrize("name", ["does_not_clear_after_a_store", "overwrites_in_a_loads_adjoint", "forgets_a_tangent"])
 def test_a_bug_in_irad_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     irad.check_grads(accumulates(), (X, 0.7))
-    MUTANTS[name](monkeypatch)
+    MUTANTS[name].plant(monkeypatch)
     with pytest.raises(AssertionError, match="wrong"):
         irad.check_grads(accumulates(), (X, 0.7))
 
