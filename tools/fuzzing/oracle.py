@@ -203,9 +203,10 @@ class Program:
             raise Disagreement(f"forward {value!r}, differences {first!r} and {second!r}")
 
     def central(self, step: float, tangent: Arrays, scalars: list[float], cotangent: Arrays, seeds: Arrays) -> Any:
-        """The terms of <cotangent, J tangent> by central differences; None where results change their shape."""
+        """The terms of <cotangent, J tangent> by central differences; None where results change their shape, and on a
+        kink, where the differences to either side are not the same."""
         sides: list[Arrays] = []
-        for h in (step, -step):
+        for h in (step, 0.0, -step):
             moved = [x if x.dtype.kind == "i" else x + h * t for x, t in zip(self.inputs, tangent, strict=True)]
             memory = self.make(moved)
             rest, given = iter(scalars), []
@@ -217,11 +218,15 @@ class Program:
                 return None
             sides.append([*self.trimmed(memory), *self.float_results(outcome.results)])
         terms: list[NDArray[np.float64]] = []
-        for w, ahead, behind in zip([*cotangent, *seeds], *sides, strict=True):
+        bends: list[NDArray[np.float64]] = []
+        for w, ahead, here, behind in zip([*cotangent, *seeds], *sides, strict=True):
             if not w.shape == ahead.shape == behind.shape:
                 return None
-            terms.append((np.asarray(w, np.float64) * (ahead - behind) / (2 * step)).ravel())
-        return np.concatenate(terms)
+            weight = np.asarray(w, np.float64) / (2 * step)
+            terms.append((weight * (ahead - behind)).ravel())
+            bends.append((weight * (ahead - 2 * here + behind)).ravel())
+        found, bend = np.concatenate(terms), np.abs(np.concatenate(bends)).sum()
+        return None if bend > DIFFERENCE * max(float(np.abs(found).sum()), 1.0) else found
 
     def reverse(
         self, pushed: tuple[float, float], tangent: Arrays, scalars: Any, cotangent: Arrays, seeds: Arrays
