@@ -160,11 +160,11 @@ class Derivation:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
-        self.text = normalized(self.lowered)
         self.result_type = self.lowered.signature.return_type
         self.leaves = argument_leaves(self.lowered)
         try:
             self.result = abi.leaves(self.result_type, "return")
+            self.text = normalized(self.lowered)
             self.refuse_counted_results()
         except IradError as error:
             raise error.at(_place_of_kernel(self.lowered)) from None

@@ -165,6 +165,13 @@ def assert_names(error: IradError, kind: type[IradError], why: str, culprit: Cal
     assert error.hint and rest[1].strip() == error.hint
 
 
+def test_refusal_of_a_kernel_as_a_whole_names_its_first_line() -> None:
+    line, text = marked(text_and_array)
+    error = refusal(text_and_array, (X,))
+    assert str(error).startswith(f"{__file__}:{line}: ") and text in str(error)
+    assert "memory that Numba counts" in error.why and "formatted message" in error.hint
+
+
 @pytest.mark.parametrize(("kernel", "args", "kind", "why"), REFUSED, ids=lambda v: getattr(v, "__name__", ""))
 def test_refusal_names_the_line(kernel, args, kind, why):
     assert_names(refusal(kernel, args), kind, why, kernel)

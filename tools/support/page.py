@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.support.case import Group
+from tools.support.case import Case, Group
 from tools.support.cases import GROUPS
 from tools.support.verdict import Outcome, Verdict
 
@@ -16,7 +16,8 @@ _HEAD = """# What is supported
 
 Written by `python -m tools.support`, which compiles a small kernel for each row with Numba and with irad, and checks
 the derivative in forward and in reverse mode: against each other, against complex steps or differences of the kernel,
-and the kernel's own results bit for bit. `make test` runs it too. The groups follow Numba's own documentation.
+and the kernel's own results bit for bit. `make test` runs a sample of the rows again. The groups follow Numba's own
+documentation.
 
 *Supported* means right in both modes; *refused* means that irad stops with the message in the row and the line of the
 kernel; *not in Numba* means that Numba itself does not compile the row.
@@ -33,8 +34,17 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 def section(outcomes: Sequence[Outcome]) -> str:
     """The text of a group, without its heading."""
     lines = [f"{counts(outcomes)}.", "", "| | | |", "|---|---|---|"]
-    lines += [f"| {_cell(o.case.name)} | {o.verdict.value} | {_cell(o.why)} |" for o in outcomes]
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(line, outcomes)])
+
+
+def title(case: Case) -> str:
+    """How the row of a case begins."""
+    return f"| {_cell(case.name)}"
+
+
+def line(outcome: Outcome) -> str:
+    """The row of a case."""
+    return f"{title(outcome.case)} | {outcome.verdict.value} | {_cell(outcome.why)} |"
 
 
 def _cell(text: str) -> str:

@@ -40,7 +40,7 @@ GROUP = Group(
         row("np.nanquantile", "np.nanquantile(x, 0.3)", x=X),
         row("np.nanargmax, np.nanargmin", "x[np.nanargmax(x)] * x[np.nanargmin(x)]", x=X),
         row(
-            "nan forms beside a NaN", "np.nansum(n * a) * np.nanmean(n * a) + np.nanmax(n * a)", a=A, n=N, constant="n"
+            "nan forms beside a NaN", "np.nansum(n + a) * np.nanmean(n + a) + np.nanmax(n + a)", a=A, n=N, constant="n"
         ),
         row(
             "np.all, np.any, np.count_nonzero",
@@ -59,7 +59,7 @@ GROUP = Group(
         row("np.corrcoef", "np.corrcoef(m)", m=M),
         row("np.bincount", "x * np.bincount(i)", x=X, i=(MASK * 4).astype("int64")),
         row("np.bincount with weights", "np.bincount(i, x)", x=X, i=(MASK * 2).astype("int64")),
-        row("np.histogram", "x * np.histogram(x, 5, (-1.0, 2.0))[0]", x=X),
+        row("np.histogram", "x * np.histogram(x, 5, (-1.0, 2.5))[0]", x=X),
         row("np.trace", "np.trace(m[:, :3].copy() * m[:, 1:])", m=M),
     ),
 )
