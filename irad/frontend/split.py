@@ -14,7 +14,7 @@ from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_point
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
-_types: Any = need("numba.core.types", "uintp", "boolean", "none", "BaseTuple")
+_types: Any = need("numba.core.types", "uintp", "boolean", "none")
 _cgutils: Any = need("numba.core.cgutils", "voidptr_t")
 _ir: Any = need("llvmlite.ir", "IntType")
 
