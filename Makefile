@@ -8,7 +8,7 @@ MINUTES ?= 10
 NEWEST := numba<0.69
 OLDEST := numba==0.62.1
 
-.PHONY: help venv demo bench test check format fuzz matrix clean
+.PHONY: help venv demo bench test check format fuzz support matrix clean
 .DELETE_ON_ERROR:
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make check   static checks: ruff, pyright, import-linter'
 	@echo 'make format  let ruff rewrite what it can'
 	@echo 'make fuzz    attack with random kernels, MINUTES=10 of them; finds go to tests/corpus/'
+	@echo 'make support compile and check what docs/support.md lists, and write it; a quarter of an hour'
 	@echo 'make matrix  every test on the oldest and on the newest Numba'
 	@echo 'make clean   remove the virtual environments and caches'
 
@@ -45,6 +46,9 @@ format: .venv/.stamp
 
 fuzz: .venv/.stamp
 	@.venv/bin/python -m tools.fuzz --minutes $(MINUTES) --jobs $(JOBS)
+
+support: .venv/.stamp
+	@.venv/bin/python -m tools.support
 
 matrix: .venv-oldest/.stamp .venv-newest/.stamp
 	@for venv in .venv-oldest .venv-newest; do \

@@ -191,11 +191,15 @@ def _stripped(text: str, name: str) -> Any:
         return None
     module = _inlined(stripped, name)
     if stripped is not text:
-        if not rewrite.only_fresh_data(str(module)):
+        if rewrite.has_lists(stripped):
+            _run(module, "instruction_combine")  # a list is a pair of pointers, which is taken apart and made anew
+        pointed = rewrite.with_data_pointers(str(module), instances=rewrite.has_instances(text))
+        if pointed is None:
             return None
-        module.link_in(_ll.parse_assembly(rewrite.DATA_IS_MEMINFO))
+        module = parse(pointed)
+        module.link_in(_ll.parse_assembly(rewrite.RUNTIME))
     _standard(module)
-    return None if f"@{rewrite.LIST}(" in str(module) else module
+    return module
 
 
 # --- passes ---------------------------------------------------------------------------------------------------------

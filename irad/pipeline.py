@@ -21,6 +21,7 @@ from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.nonnegative import decided
 from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.offsets import Offsets
 from irad.analysis.records import Element, Layout
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
@@ -159,14 +160,26 @@ class Derivation:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
-        self.text = normalized(self.lowered)
         self.result_type = self.lowered.signature.return_type
         self.leaves = argument_leaves(self.lowered)
-        self.result = abi.leaves(self.result_type, "return")
+        try:
+            self.result = abi.leaves(self.result_type, "return")
+            self.text = normalized(self.lowered)
+            self.refuse_counted_results()
+        except IradError as error:
+            raise error.at(_place_of_kernel(self.lowered)) from None
         self.functions: dict[Key, Analysed] = {}
         self.operations: dict[Key, Derived] = {}
         self.lines: dict[Key, Lines] = {}
         self.analyse_all()
+
+    def refuse_counted_results(self) -> None:
+        """Arrays of a program that counts references are not ours to give away."""
+        if "@NRT_MemInfo_alloc" in self.text and any(leaf.role == "data" for leaf in self.result):
+            raise Unsupported(
+                "the kernel returns an array, and also has memory that Numba counts (a string, a typed container)",
+                hint="give raise its numbers as arguments, not in a formatted message; keep containers elsewhere",
+            )
 
     # --- analysis ---
 
@@ -239,13 +252,14 @@ class Derivation:
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
         pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
+        distances = Offsets(function, pointers)
         seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})
-        held = kinds(function, pointers, seeds, layouts)
+        held = kinds(function, pointers, distances, seeds, layouts)
         if negations(function, held):
-            held = kinds(function, pointers, seeds, layouts)
+            held = kinds(function, pointers, distances, seeds, layouts)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
-        active = activity(function, facts, pointers, held, wanted, defined)
+        active = activity(function, facts, pointers, distances, held, wanted, defined)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
         stable = memory(

@@ -16,12 +16,12 @@ CONTAINERS = "irad.containers"
 _COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
 _INSTANCE = "NRT_MemInfo_alloc_dtor"
-_LISTS = {"NRT_MemInfo_new_varsize_dtor"}
-LIST = "irad_list"
-"""What allocates a list in a stripped program. LLVM deletes lists of constant length that are only read; where one
-remains the program needs Numba's runtime."""
 _DATA_OF = "NRT_MemInfo_data_fast"
+_HELD_BY = "irad_held_data"  # the data pointer of a list or a set, which moves when it grows
+_GROWING = {"NRT_MemInfo_new_varsize_dtor", "NRT_MemInfo_varsize_alloc", "NRT_MemInfo_varsize_realloc"}
+_UNUSED = {"NRT_MemInfo_varsize_free"}  # nothing is freed before the call ends
 _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts; and copies of slices
+_KNOWN = _COUNTING | _ALLOCATORS | _EXCEPTIONS | _GROWING | _UNUSED | {_DATA_OF, _INSTANCE}
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
 
 _ALLOCATE = (
@@ -29,36 +29,76 @@ _ALLOCATE = (
     'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
     "memory(inaccessiblemem: readwrite)"
 )
-_ALLOCATE_LIST = _ALLOCATE.replace("irad_alloc", LIST)
+_LIST = _ALLOCATE.replace("@irad_alloc(", "@irad_list(")
 _ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
-DATA_IS_MEMINFO = f"define linkonce_odr ptr @{_DATA_OF}(ptr %meminfo) alwaysinline {{\n  ret ptr %meminfo\n}}\n"
+RUNTIME = f"""
+{_LIST}
+declare i64 @llvm.umin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define linkonce_odr ptr @{_DATA_OF}(ptr %meminfo) alwaysinline {{
+  ret ptr %meminfo
+}}
+
+define linkonce_odr ptr @{_HELD_BY}(ptr %meminfo) alwaysinline {{
+  %place = getelementptr i8, ptr %meminfo, i64 24
+  %data = load ptr, ptr %place
+  ret ptr %data
+}}
+
+define linkonce_odr ptr @NRT_MemInfo_varsize_alloc(ptr %meminfo, i64 %size) alwaysinline {{
+  %data = call ptr @irad_list(i64 %size, i32 16)
+  %place = getelementptr i8, ptr %meminfo, i64 24
+  store ptr %data, ptr %place
+  %known = getelementptr i8, ptr %meminfo, i64 32
+  store i64 %size, ptr %known
+  ret ptr %data
+}}
+
+define linkonce_odr ptr @NRT_MemInfo_new_varsize_dtor(i64 %size, ptr %dtor) alwaysinline {{
+  %meminfo = call ptr @irad_list(i64 48, i32 16)
+  %data = call ptr @NRT_MemInfo_varsize_alloc(ptr %meminfo, i64 %size)
+  ret ptr %meminfo
+}}
+
+define linkonce_odr ptr @NRT_MemInfo_varsize_realloc(ptr %meminfo, i64 %size) alwaysinline {{
+  %place = getelementptr i8, ptr %meminfo, i64 24
+  %old = load ptr, ptr %place
+  %known = getelementptr i8, ptr %meminfo, i64 32
+  %before = load i64, ptr %known
+  %data = call ptr @NRT_MemInfo_varsize_alloc(ptr %meminfo, i64 %size)
+  %common = call i64 @llvm.umin.i64(i64 %before, i64 %size)
+  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %old, i64 %common, i1 false)
+  ret ptr %data
+}}
+"""
+"""What stays of Numba's runtime, on top of `@irad_alloc` and `@irad_list`: an array's meminfo is its data; that of a
+list or a set is laid out as Numba's, so that data and size stand where those of the caller's objects do."""
 
 
 def strip_runtime(text: str) -> str | None:
     """`text` without reference counting, its arrays from `@irad_alloc`; None when it needs more of Numba's runtime.
 
-    `NRT_MemInfo_data_fast` stays as a declaration: see `only_fresh_data`.
+    What `RUNTIME` defines stays as declarations: see `with_data_pointers`.
     """
     used = set(_RUNTIME.findall(text))
     if not used:
         return text
-    stripped = _COUNTING | _ALLOCATORS | _LISTS | _EXCEPTIONS | {_DATA_OF, _INSTANCE}
-    if used - stripped or f"!{CONTAINERS} =" in text:
+    if used - _KNOWN or f"!{CONTAINERS} =" in text:
         return None
     if _INSTANCE in used and not all(_is_instance(text, found) for found in _NEW.finditer(text)):
         return None
-    counting = ("call void @NRT_incref(", "call void @NRT_decref(")
+    counting = ("call void @NRT_incref(", "call void @NRT_decref(", *(f"call void @{name}(" for name in _UNUSED))
     text = "\n".join(
         line for line in text.split("\n") if not line.startswith("  ") or not any(c in line for c in counting)
     )
     # a derivative that is differentiated again has declared the allocator already
-    for name in (used - _EXCEPTIONS) | {"irad_alloc"}:
+    for name in (used - _EXCEPTIONS - _GROWING) | {"irad_alloc"}:
         text = _without_function(text, name)
     text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
-    text = _LIST_CALL.sub(rf"@{LIST}(\1, i32 32)", text)
-    known = ((_ALLOCATE, "irad_alloc"), (_ALLOCATE_LIST, LIST), (_ASK, _DATA_OF))
+    known = ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF))
     declared = [line for line, name in known if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
 
@@ -75,7 +115,6 @@ def _is_instance(text: str, new: re.Match[str]) -> bool:
     return '@"_Dtor.instance.jitclass.' in destructor
 
 
-_LIST_CALL = re.compile(r"@NRT_MemInfo_new_varsize_dtor\((i64 [^,]+), ptr [^)]+\)")
 _COPY = re.compile(r"call ptr @NRT_Allocate\(i64 (%[^\s,)]+)\)")
 _FREE = re.compile(r"^ +(?:tail )?call void @NRT_Free\(.*\n", re.MULTILINE)
 
@@ -115,18 +154,35 @@ _DEFINED = re.compile(r"^  (%[^\s=]+) = (.*)$", re.MULTILINE)
 _NOWHERE = {"null", "undef", "poison"}
 
 
-def only_fresh_data(text: str) -> bool:
-    """Whether the data pointer is only ever asked of arrays that the program has made itself (`@irad_alloc`).
+def has_lists(text: str) -> bool:
+    """Whether the program makes lists or sets."""
+    return "@NRT_MemInfo_new_varsize_dtor(" in text
 
-    Only then may an array's meminfo be its data pointer. Meminfos of the caller's objects keep Numba's layout.
+
+def has_instances(text: str) -> bool:
+    """Whether the program, as Numba wrote it, makes instances of a jitclass."""
+    return f"@{_INSTANCE}(" in text
+
+
+def with_data_pointers(text: str, *, instances: bool) -> str | None:
+    """`text` in which the data pointer of a list or a set is asked by another name than that of an array.
+
+    Numba asks for an array's data where it allocates the array, and nowhere else. So what comes from `@irad_alloc` is
+    an array, and what was made as a list, or was read from memory, is not; unless there are `instances` of a jitclass,
+    whose data is asked for again and again. None where it may be either.
     """
-    for _, body in _definitions(text):
-        asked = _DATA.findall(body) if f"@{_DATA_OF}(" in body else []
-        if asked:
-            defined = dict(_DEFINED.findall(body))
-            if not all(_fresh(value, defined, set()) for value in asked):
-                return False
-    return True
+    parts: list[str] = []
+    for body in re.split(r"^(?=define )", text, flags=re.MULTILINE):
+        asked = {(m[0], m[1]) for m in _DATA.finditer(body)}
+        defined = dict(_DEFINED.findall(body)) if asked else {}
+        kinds = {call: _origins(value, defined, set()) - {"nowhere"} for call, value in asked}
+        if instances and any("held" in kind for kind in kinds.values()):
+            return None
+        if not all(kind <= {"array"} or kind <= {"held"} for kind in kinds.values()):
+            return None
+        held = {call for call, kind in kinds.items() if kind == {"held"}}
+        parts.append(_DATA.sub(lambda m: m[0].replace(_DATA_OF, _HELD_BY) if m[0] in held else m[0], body))  # noqa: B023
+    return "".join([*parts, f"declare ptr @{_HELD_BY}(ptr) nounwind willreturn\n"])
 
 
 _EXTRACT = re.compile(r"extractvalue .*[ }](%[^\s,]+), (\d+)(?:,|$)")
@@ -142,18 +198,21 @@ def _inserted(structure: str, field: str, defined: dict[str, str]) -> str:
     return ""
 
 
-def _fresh(value: str, defined: dict[str, str], seen: set[str]) -> bool:
+def _origins(value: str, defined: dict[str, str], seen: set[str]) -> set[str]:
+    """What a meminfo may be: of an "array" of this program, "held" by a list or in memory, "nowhere", or "unknown"."""
     if value in _NOWHERE or value in seen:
-        return True
+        return {"nowhere"}
     seen.add(value)
     made = defined.get(value, "")
     if made.startswith("phi ptr"):
-        return all(_fresh(v, defined, seen) for v in re.findall(r"\[ (\S+), %", made))
+        return {o for v in re.findall(r"\[ (\S+), %", made) for o in _origins(v, defined, seen)}
     if made.startswith("select"):
-        return all(_fresh(v, defined, seen) for v in re.findall(r"ptr ([^\s,]+)", made))
+        return {o for v in re.findall(r"ptr ([^\s,]+)", made) for o in _origins(v, defined, seen)}
     if field := _EXTRACT.match(made):
-        return _fresh(_inserted(field[1], field[2], defined), defined, seen)
-    return "call" in made and ("@irad_alloc(" in made or f"@{LIST}(" in made)
+        return _origins(_inserted(field[1], field[2], defined), defined, seen)
+    if made.startswith("load ptr") or "@NRT_MemInfo_new_varsize_dtor(" in made:
+        return {"held"}
+    return {"array" if "call" in made and "@irad_alloc(" in made else "unknown"}
 
 
 # --- records --------------------------------------------------------------------------------------------------------

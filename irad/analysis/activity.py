@@ -15,6 +15,7 @@ from irad.analysis.fixpoint import fixpoint
 from irad.analysis.flow import Flow
 from irad.analysis.kinds import Kinds, has_float
 from irad.analysis.objects import Object, Objects, holds_pointers
+from irad.analysis.offsets import Offsets
 from irad.errors import AmbiguousKind, IradError, MissingRule, Unsupported
 from irad.ir.lines import Lines, blame
 from irad.ir.model import (
@@ -104,7 +105,13 @@ DIFFERENTIABLE = (
 
 
 def activity(
-    function: Function, flow: Flow, objects: Objects, kinds: Kinds, wanted: Wanted, defined: Iterable[str]
+    function: Function,
+    flow: Flow,
+    objects: Objects,
+    offsets: Offsets,
+    kinds: Kinds,
+    wanted: Wanted,
+    defined: Iterable[str],
 ) -> Activity:
     """Active values and memory of `function`; `defined` names the functions of the module that have a body.
 
@@ -113,7 +120,7 @@ def activity(
     Unsupported: a float is rebuilt from the bits of an active float, or an active pointer cannot have a shadow.
     MissingRule: an active value goes into a function whose derivative is not known.
     """
-    solver = _Solver(function, flow, objects, kinds, wanted, frozenset(defined))
+    solver = _Solver(function, flow, objects, offsets, kinds, wanted, frozenset(defined))
     return solver.solve()
 
 
@@ -123,11 +130,12 @@ class _Solver:
         function: Function,
         flow: Flow,
         objects: Objects,
+        offsets: Offsets,
         kinds: Kinds,
         wanted: Wanted,
         defined: frozenset[str],
     ) -> None:
-        self.objects, self.kinds, self.wanted, self.defined = objects, kinds, wanted, defined
+        self.objects, self.offsets, self.kinds, self.wanted, self.defined = objects, offsets, kinds, wanted, defined
         self.code = [i for b in flow.order for i in b.instructions]
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
         for instruction in self.code:
@@ -231,7 +239,7 @@ class _Solver:
         source = self.objects.pointed(load.pointer)
         if self.kinds.tangent_type(load) is not None:
             return self.mark(load) if any(o in self.varied_memory for o in source) else []
-        if not _has_integer(load.type) or load in self.tainted:
+        if not _has_integer(load.type) or load in self.tainted or self.offsets.is_field(load.pointer):
             return []
         if any(o in self.tainted_memory or (load not in self.kinds.fields and self.holds_bits(o)) for o in source):
             self.tainted.add(load)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from irad.analysis.fields import integer_fields
 from irad.analysis.fixpoint import fixpoint
 from irad.analysis.objects import Object, Objects
+from irad.analysis.offsets import Offsets
 from irad.analysis.records import Layout, record_memory
 from irad.ir.lines import Lines
 from irad.ir.model import (
@@ -25,7 +26,6 @@ from irad.ir.model import (
     Cast,
     Constant,
     Function,
-    Gep,
     Instruction,
     Load,
     Phi,
@@ -106,6 +106,7 @@ def float_parts(type: Type) -> set[Float]:
 def kinds(
     function: Function,
     objects: Objects,
+    offsets: Offsets,
     seeds: Mapping[Argument, Iterable[Float]],
     layouts: Mapping[Argument, Layout] | None = None,
 ) -> Kinds:
@@ -114,7 +115,7 @@ def kinds(
     `seeds` are pointer arguments whose memory is known to hold floats of these types, `layouts` those of arrays of
     records.
     """
-    return _Solver(function, objects, seeds, layouts or {}).solve()
+    return _Solver(function, objects, offsets, seeds, layouts or {}).solve()
 
 
 def negations(function: Function, kinds: Kinds) -> bool:
@@ -149,12 +150,13 @@ class _Solver:
         self,
         function: Function,
         objects: Objects,
+        offsets: Offsets,
         seeds: Mapping[Argument, Iterable[Float]],
         layouts: Mapping[Argument, Layout],
     ) -> None:
-        self.function, self.objects = function, objects
+        self.function, self.objects, self.offsets = function, objects, offsets
         self.floats: dict[Object, set[Float]] = defaultdict(set)
-        self.integers = _integer_memory(function, objects)
+        self.integers = _integer_memory(function, objects, offsets)
         self.carriers: dict[Value, Float] = {}
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
         self.touching: dict[Object, list[Instruction]] = defaultdict(list)
@@ -242,14 +244,14 @@ class _Solver:
             if len(found) == 1 and isinstance(carried := found.pop(), Float):
                 return [*again, *self.carry(load, carried)]
         if isinstance(load.type, Int) and (type := OF_WIDTH.get(load.type.bits)) is not None:
-            at = _offset(load.pointer)
+            at = self.offsets.of(load.pointer)
             plain = any(at in self.integers[o] or None in self.integers[o] for o in source)
             if not plain and any(type in self.floats[o] for o in source):
                 return [*again, *self.carry(load, type)]
         return again
 
 
-def _integer_memory(function: Function, objects: Objects) -> dict[Object, set[int | None]]:
+def _integer_memory(function: Function, objects: Objects, offsets: Offsets) -> dict[Object, set[int | None]]:
     """Where integers that are computed (not merely copied) are stored or read: constant offsets, None for any."""
     places: dict[Object, set[int | None]] = defaultdict(set)
     used_as_number = {
@@ -262,10 +264,10 @@ def _integer_memory(function: Function, objects: Objects) -> dict[Object, set[in
         match instruction:
             case Store(operands=[value, pointer]) if isinstance(value.type, Int) and not _copied(value):
                 for o in objects.pointed(pointer):
-                    places[o].add(_offset(pointer))
+                    places[o].add(offsets.of(pointer))
             case Load(operands=[pointer]) if isinstance(instruction.type, Int) and instruction in used_as_number:
                 for o in objects.pointed(pointer):
-                    places[o].add(_offset(pointer))
+                    places[o].add(offsets.of(pointer))
             case _:
                 pass
     return places
@@ -297,19 +299,6 @@ def _copied(value: Value) -> bool:
             return literal == 0 and not isinstance(literal, bool)
         case _:
             return flips_sign(value)
-
-
-def _offset(pointer: Value) -> int | None:
-    """The constant byte offset of `pointer` from its stack slot or argument, None where it varies."""
-    at = 0
-    while isinstance(pointer, Gep):
-        match pointer.source, pointer.operands[1:]:
-            case Int(8), [Constant(literal=int(offset))]:
-                at += offset
-            case _:
-                return None
-        pointer = pointer.operands[0]
-    return at if not isinstance(pointer, (Phi, Select, Load)) else None
 
 
 def _pointers(instruction: Instruction) -> list[Value]:

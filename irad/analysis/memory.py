@@ -130,6 +130,8 @@ def written(instruction: Instruction, objects: Objects) -> set[Object]:
                 return set(objects.pointed(instruction.operands[0]))
             if name in calls.SHAPERS:
                 return {o for v in instruction.operands for o in objects.pointed(v)}
+            if name in calls.RELEASES:
+                return objects.reachable(instruction.operands)
             if name in calls.ALLOCATORS or calls.is_inactive(name) or calls.is_pure(name):
                 return set()
             if objects.whole(instruction) is not None:

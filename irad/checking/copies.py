@@ -43,6 +43,14 @@ def floats(value: Any) -> Floats:
     return np.concatenate(found) if found else np.zeros(0)
 
 
+def bits(value: Any) -> list[tuple[str, bytes]]:
+    """The dtype and the bytes of every number and array in it."""
+    plain = [
+        np.asarray(leaf) for leaf in leaves(value) if isinstance(leaf, int | float | complex | np.generic | np.ndarray)
+    ]
+    return [(leaf.dtype.str, leaf.tobytes()) for leaf in plain]
+
+
 def is_single(values: Iterable[Any]) -> bool:
     """Whether there is a float32 among them."""
     return any(getattr(leaf, "dtype", None) == np.float32 for value in values for leaf in leaves(value))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irad import api
-from irad.checking.copies import Floats, copies, floats, is_array, is_float, is_single, leaves, protect, rebuilt
+from irad.checking.copies import Floats, bits, copies, floats, is_array, is_float, is_single, leaves, protect, rebuilt
 from irad.checking.differences import Slope, slope
 from irad.errors import BadArgumentType, BadArgumentValue
 from irad.frontend import functions
@@ -39,7 +39,10 @@ class Problem:
         self.rng = rng
         self.outputs: tuple[int, ...] = ()
         self.outputs = self._written()
-        self.result, self.value = self.run(self.args)
+        self.result, after = self._run(self.args)
+        self.value, self._bits = self._flat(self.result, after), bits((self.result, *after))
+        self.changed: set[str] = set()
+        """Modes in which the kernel returned or left other bits than in the plain call."""
         self.seed = np.ones(1) if len(self.value) == 1 else rng.standard_normal(len(self.value))
         self._complex: Any = None
 
@@ -52,10 +55,13 @@ class Problem:
 
     def run(self, args: Sequence[Any]) -> tuple[Any, Floats]:
         """The result at `args`, and every float that is returned or written."""
+        result, at = self._run(args)
+        return result, self._flat(result, at)
+
+    def _run(self, args: Sequence[Any]) -> tuple[Any, list[Any]]:
         at = copies(args)
         protect(at, self.args)
-        result = self._call(*at)
-        return result, self._flat(result, at)
+        return self._call(*at), at
 
     def _flat(self, result: Any, after: Sequence[Any]) -> Floats:
         return np.concatenate([floats(result), *(floats(after[i]) for i in self.outputs)])
@@ -158,11 +164,12 @@ class Problem:
         words: list[Any] = []
         for i, (value, dot) in enumerate(zip(args, dots, strict=True)):
             words.append(api.Duplicated(value, dot) if i in (*self.wrt, *self.outputs) else api.Const(value))
-        _, tangent = api.autodiff(api.Forward, self.f, *words)
+        result, tangent = api.autodiff(api.Forward, self.f, *words)
+        self._compare("forward", result, args)
         return self._flat(tangent, dots)
 
-    def reverse(self) -> tuple[list[Any], Floats]:
-        """irad's adjoint of each argument for `seed`, and what the primal returned or wrote meanwhile."""
+    def reverse(self) -> list[Any]:
+        """irad's adjoint of each argument for `seed`."""
         args, bars, rest = copies(self.args), self.nothing(), [float(value) for value in self.seed]
         seed = self._seed(rest)
         for i in self.outputs:
@@ -178,8 +185,12 @@ class Problem:
                 words.append(api.Duplicated(value, bar) if any(map(is_array, leaves(value))) else api.Active(value))
         result, found = api.autodiff(api.Reverse, self.f, *words, seed=seed)
         actives = iter(found)
-        bars = [next(actives) if isinstance(w, api.Active) else bar for w, bar in zip(words, bars, strict=True)]
-        return bars, self._flat(result, args)
+        self._compare("reverse", result, args)
+        return [next(actives) if isinstance(w, api.Active) else bar for w, bar in zip(words, bars, strict=True)]
+
+    def _compare(self, mode: str, result: Any, after: Sequence[Any]) -> None:
+        if bits((result, *after)) != self._bits:
+            self.changed.add(mode)
 
     def _seed(self, rest: list[float]) -> Any:
         """The part of the seed that belongs to the result, taken off `rest`."""
@@ -212,6 +223,14 @@ class Problem:
         rounding = 1e-12 * np.max(np.abs(exact), initial=0.0)
         return Slope(value, np.where(near, rounding, found.error), found.kinked)
 
+    def complex_kernel(self) -> Callable[..., Any]:
+        """What a complex step calls: the kernel, compiled for complex arguments.
+
+        It has a dispatcher of its own: the user's keeps the signatures that the user called it with.
+        """
+        kernel = kernel_of(self.f).dispatcher
+        return type(kernel)(kernel.py_func, locals={}, targetoptions=dict(kernel.targetoptions))
+
     def _complex_step(self, direction: Sequence[Any]) -> Floats | None:
         if self._complex is False or isinstance(self.f, DerivativeFunction):
             return None
@@ -221,9 +240,7 @@ class Problem:
             at[i] = rebuilt(at[i], iter([x + 1j * COMPLEX_STEP * d for x, d in pairs]))
         try:
             if self._complex is None:
-                kernel = kernel_of(self.f).dispatcher
-                # a dispatcher of its own: the user's keeps the signatures that the user called it with
-                self._complex = type(kernel)(kernel.py_func, locals={}, targetoptions=dict(kernel.targetoptions))
+                self._complex = self.complex_kernel()
             result = self._complex(*at)
         except Exception:
             self._complex = False

@@ -67,7 +67,7 @@ def _mentioned(function: Function) -> set[str]:
 def _provide(name: str, type: FunctionType, source: Module) -> list[Function]:
     if name in HELPERS:
         return [HELPERS[name]()]
-    if name in ("irad_alloc", "irad_tape"):
+    if name in calls.ALLOCATORS:
         arguments = [Argument(t, "") for t in type.parameters]
         arguments[1].attributes = ("allocalign",)
         return [Function(name, type, arguments, linkage=("noalias",), attributes=ALLOCATOR_ATTRIBUTES)]

@@ -36,6 +36,7 @@ from irad.ir.model import (
     integer,
 )
 from irad.ir.types import I32, I64, PTR, VOID, Array, FunctionType, Int, Type
+from irad.rules import calls
 
 HEADER = 64
 META, PREVIOUS, NEXT = -8, -16, -24
@@ -45,7 +46,14 @@ NULL = Constant(PTR, "null")
 ALLOCATE, FREE, RELEASE, ADOPT = "irad.heap.allocate", "irad.heap.free", "irad.heap.release", "irad.heap.adopt"
 TAPE, MORE = "irad.tape.take", "irad.tape.more"
 MARK, SWEEP = "irad.heap.mark", "irad.heap.sweep"
-ABSTRACT = {"irad_alloc": ALLOCATE, "irad_tape": TAPE, "irad_free": FREE, "irad_mark": MARK, "irad_sweep": SWEEP}
+ABSTRACT = {
+    "irad_alloc": ALLOCATE,
+    "irad_tape": TAPE,
+    calls.LIST: TAPE,
+    "irad_free": FREE,
+    "irad_mark": MARK,
+    "irad_sweep": SWEEP,
+}
 CACHE = "irad_tape_cache"  # a pointer: the chunk that waits for the next call, or null
 
 HEAP = Array(5, I64)

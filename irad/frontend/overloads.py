@@ -10,6 +10,7 @@ from irad.frontend import rulebook, target
 from irad.frontend.target import need
 
 _arrays: Any = need("numba.np.arrayobj", "raise_with_shape_context", "ol_raise_with_shape_context_cpu")
+_math: Any = need("numba.np.arraymath")
 _extending: Any = need("numba.extending", "overload", "register_jitable")
 _types: Any = need("numba.core.types", "Integer", "UniTuple", "Tuple", "BaseTuple")
 _numpy: Any = importlib.import_module("numpy")
@@ -19,22 +20,38 @@ literal_unroll: Any = need("numba", "literal_unroll").literal_unroll
 
 
 class _Worded(type):
-    """Calling such a class makes a ValueError with words in it; every class passes for a subclass, so that it stays."""
+    """Calling such a class makes the error that its `worded` returns; every class passes for a subclass, so it stays.
 
-    def __call__(cls, source: Any, slice: Any = None) -> Any:
-        if isinstance(source, ValueError):
-            return source
-        return ValueError(f"cannot assign slice of shape {slice} from input of shape {source}")
+    Numba builds some messages in compiled code, whose strings need reference counts. Compiled code raises one of these
+    instead, with the numbers that go into the message, which is worded when Python makes the exception.
+    """
+
+    def __call__(cls, *numbers: Any) -> Any:
+        if len(numbers) == 1 and isinstance(numbers[0], BaseException):
+            return numbers[0]
+        return cls.worded(*numbers)
+
+    def worded(cls, *numbers: Any) -> BaseException:
+        raise NotImplementedError
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return True
 
 
 class SliceError(ValueError, metaclass=_Worded):
-    """Numba's ValueError for a slice assigned from another shape, worded only when it is raised.
+    """Numba's ValueError for a slice assigned from another shape."""
 
-    Numba builds the message in compiled code, whose strings need reference counts; this takes the two shapes instead.
-    """
+    @classmethod
+    def worded(cls, source: Any, slice: Any = None) -> BaseException:
+        return ValueError(f"cannot assign slice of shape {slice} from input of shape {source}")
+
+
+class AxisError(ValueError, metaclass=_Worded):
+    """Numba's error for an axis that an array does not have."""
+
+    @classmethod
+    def worded(cls, axis: int, dimensions: int) -> BaseException:
+        return _math.axis_bound_err(f"axis {axis} is out of bounds for array of dimension {dimensions}")
 
 
 installers: list[Callable[[], None]] = [rulebook.install]
@@ -50,6 +67,8 @@ def install() -> None:
         _extending.overload(_arrays.raise_with_shape_context, target=target.NAME)(_raise_with_shapes)
         for install_more in installers:
             install_more()
+        if hasattr(_math, "check_axis_bounds"):  # older versions have a message without numbers
+            _extending.overload(_math.check_axis_bounds, target=target.NAME)(_check_axis_bounds)
         _extending.overload(_numpy.broadcast_shapes, target=target.NAME)(_broadcast_shapes)
 
 
@@ -62,6 +81,28 @@ def _raise_with_shapes(src_shapes: Any, index_shape: Any) -> Any:
 
     def implementation(src_shapes: Any, index_shape: Any) -> None:
         raise SliceError(src_shapes, index_shape)
+
+    return implementation
+
+
+# --- axes -----------------------------------------------------------------------------------------------------------
+
+
+def _check_axis_bounds(a: Any, axis: Any) -> Any:
+    if isinstance(axis, _types.BaseTuple):
+
+        def every(a: Any, axis: Any) -> None:
+            for one in literal_unroll(axis):
+                if one < -a.ndim or one >= a.ndim:
+                    raise AxisError(one, a.ndim)
+
+        return every
+    if not isinstance(axis, _types.Integer):
+        return lambda a, axis: None
+
+    def implementation(a: Any, axis: Any) -> None:
+        if axis < -a.ndim or axis >= a.ndim:
+            raise AxisError(axis, a.ndim)
 
     return implementation
 

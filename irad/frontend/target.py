@@ -196,7 +196,7 @@ class TypingContext(typing.Context):
     def resolve_value_type(self, val: Any) -> Any:
         match val:
             case _registry.CPUDispatcher() | _ccallback.CFunc():
-                return super().resolve_value_type(twin(val))
+                return super().resolve_value_type(callee(val))
             case _dufunc.DUFunc() | _gufunc.GUFunc():
                 return _ufunc_type(val)
             case _stencil.StencilFunc():
@@ -358,6 +358,24 @@ class Dispatcher(_dispatcher.Dispatcher):
             return super().compile(sig)
 
 
+class FixedDispatcher(Dispatcher):
+    """Of a function that is compiled for given signatures and no others: arguments are converted to these."""
+
+    def __init__(self, py_func: Any, signatures: Any, **kwargs: Any) -> None:
+        super().__init__(py_func, **kwargs)
+        self._signatures = list(signatures)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        while self._signatures:
+            self.compile(self._signatures.pop(0))
+        self.disable_compile()
+        return super().get_call_template(args, kws)
+
+    def compile(self, sig: Any) -> Any:
+        known = self.overloads.get(tuple(getattr(sig, "args", sig)))
+        return super().compile(sig) if known is None else known.entry_point
+
+
 def _jit(function: Any = None, **options: Any) -> Any:
     """The decorator that Numba applies to the implementations of overloads for our target."""
     local = dict(options.pop("locals", {}))
@@ -405,20 +423,32 @@ def twin(function: Any) -> Any:
     """
     if isinstance(function, Dispatcher):
         return function
+    return _once(function, lambda: Dispatcher(function.py_func, **_options(function)))
+
+
+def callee(function: Any) -> Any:
+    """What stands for `function` where compiled code calls it: a twin that takes what `function` takes."""
     if isinstance(function, _ccallback.CFunc):
-        return _once(function, lambda: Dispatcher(function._pyfunc, locals={}, targetoptions={"nopython": True}))
-    options = dict(function.targetoptions, parallel=False)
-    pipeline = function._compiler.pipeline_class
+        compiler = function._compiler
+        options = {"locals": compiler.locals, "targetoptions": {**compiler.targetoptions, "nopython": True}}
+        return _once(function, lambda: FixedDispatcher(function._pyfunc, [function._sig], **options))
+    if isinstance(function, Dispatcher) or function._can_compile:
+        return twin(function)
+    signatures = function.nopython_signatures
+    return _once((function, "fixed"), lambda: FixedDispatcher(function.py_func, signatures, **_options(function)))
 
-    def make() -> Any:
-        return Dispatcher(function.py_func, locals=function.locals, targetoptions=options, pipeline_class=pipeline)
 
-    return _once(function, make)
+def _options(function: Any) -> dict[str, Any]:
+    return {
+        "locals": function.locals,
+        "targetoptions": dict(function.targetoptions, parallel=False),
+        "pipeline_class": function._compiler.pipeline_class,
+    }
 
 
 def _retarget(function: Any) -> Any:
     if isinstance(function, types.Dispatcher) and isinstance(function.dispatcher, CPUDispatcher):
-        return types.Dispatcher(twin(function.dispatcher))
+        return types.Dispatcher(callee(function.dispatcher))
     return function
 
 
@@ -498,4 +528,5 @@ def _stencil_type(stencil: Any) -> Any:
 
 def original(function: Any) -> Any:
     """The dispatcher that a twin was made for; any other as it is."""
-    return next((known for known, made in _twins.items() if made is function), function)
+    known = next((known for known, made in _twins.items() if made is function), function)
+    return known[0] if isinstance(known, tuple) else known

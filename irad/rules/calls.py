@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from irad.ir.types import Float
 from irad.rules.scalar import rule_name
 
-ALLOCATORS = frozenset({"irad_alloc", "irad_tape"})
-"""Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes this one."""
+LIST = "irad_list"
+LIST_HEAD = 24
+"""The function that returns memory for a list or a set of the kernel, and how many bytes of it are no elements."""
+
+ALLOCATORS = frozenset({"irad_alloc", "irad_tape", LIST})
+"""Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes the first."""
 
 ARRAYS = frozenset({"irad_alloc"})
 """Those whose memory is the data of an array, whose elements are never pointers."""
@@ -107,6 +111,9 @@ RUNS_PYTHON = re.compile(
 """Functions that run Python code, or bring a number back from a Python object."""
 
 
+RELEASES = frozenset({"NRT_decref", "NRT_Free", "NRT_MemInfo_call_dtor"})
+"""Functions after which memory may be gone."""
+
 SHAPERS = frozenset({"numba_attempt_nocopy_reshape"})
 """Functions that write nothing but shapes and strides."""
 
@@ -158,7 +165,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
         "write math.sin and math.cos",
     ),
     (
-        r"numba_(get_(np|py|internal)_random_state|rnd_\w+)",
+        r"numba_(get_(np|py|internal)_random_state|rnd_\w+|poisson\w*)",
         "random numbers are drawn inside the kernel",
         "draw them before the call and pass them as an argument",
     ),

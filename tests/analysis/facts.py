@@ -14,6 +14,7 @@ from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.offsets import Offsets
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import Scratch, scratch
 from irad.analysis.speculation import speculated
@@ -111,15 +112,21 @@ class Facts:
         return objects(self.function, self.apart, self.numbers, self.opaque)
 
     @cached_property
+    def offsets(self) -> Offsets:
+        return Offsets(self.function, self.objects)
+
+    @cached_property
     def kinds(self) -> Kinds:
-        found = kinds(self.function, self.objects, self.seeds)
-        return kinds(self.function, self.objects, self.seeds) if negations(self.function, found) else found
+        found = kinds(self.function, self.objects, self.offsets, self.seeds)
+        return (
+            kinds(self.function, self.objects, self.offsets, self.seeds) if negations(self.function, found) else found
+        )
 
     @cached_property
     def activity(self) -> Activity:
         defined = [n for n, f in self.module.functions.items() if not f.is_declaration]
         held = self.kinds  # may rewrite the function: before `flow` looks at it
-        return activity(self.function, self.flow, self.objects, held, self.wanted, defined)
+        return activity(self.function, self.flow, self.objects, self.offsets, held, self.wanted, defined)
 
     @cached_property
     def memory(self) -> Memory:

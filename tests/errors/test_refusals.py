@@ -94,13 +94,6 @@ def complex_dot(x, y):
     return s * np.dot(x + 1j, y + 1j).real  # here
 
 
-def reflected_list(x):
-    values = [x[0]]  # here
-    for i in range(x.shape[0]):
-        values.append(2.0 * x[i])  # noqa: PERF401
-    return values[1]
-
-
 def typed_list(x):
     values = List()  # here
     for i in range(x.shape[0]):
@@ -120,6 +113,12 @@ def printed(x):
     return y
 
 
+def text_and_array(x):  # here
+    if x.size > 5:
+        raise ValueError("too many: " + str(x.size))
+    return x * x
+
+
 BLAS = "a BLAS or LAPACK routine on active data"
 CONTAINERS = "lists, dictionaries and sets of active values"
 BITS = "integer arithmetic on the bits of an active float"
@@ -134,7 +133,6 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[IradError], str]] 
     (bits_of_a_copy, (X,), Unsupported, BITS),
     (bits_as_number, (X,), Unsupported, BITS),
     (complex_dot, (X, X), MissingRule, BLAS),
-    (reflected_list, (X,), MissingRule, CONTAINERS),
     (typed_list, (X,), MissingRule, CONTAINERS),
     (dictionary, (X,), MissingRule, CONTAINERS),
     (printed, (0.5,), MissingRule, "given to Python"),
@@ -165,6 +163,13 @@ def assert_names(error: IradError, kind: type[IradError], why: str, culprit: Cal
     assert second.strip() == text
     assert rest[0].startswith("  in: ") and "!dbg" not in rest[0]
     assert error.hint and rest[1].strip() == error.hint
+
+
+def test_refusal_of_a_kernel_as_a_whole_names_its_first_line() -> None:
+    line, text = marked(text_and_array)
+    error = refusal(text_and_array, (X,))
+    assert str(error).startswith(f"{__file__}:{line}: ") and text in str(error)
+    assert "memory that Numba counts" in error.why and "formatted message" in error.hint
 
 
 @pytest.mark.parametrize(("kernel", "args", "kind", "why"), REFUSED, ids=lambda v: getattr(v, "__name__", ""))

@@ -41,11 +41,22 @@ some:
 """
 
 
+# never freed: Numba's statistics of arrays are to stay as they are
+_LISTS = """
+declare ptr @malloc(i64)
+define ptr @irad_list(i64 %size, i32 %align) noinline {
+  %data = call ptr @malloc(i64 %size)
+  ret ptr %data
+}
+"""
+
+
 def runnable(text: str, lowered: Lowered) -> str:
     """`text` with an allocator, and an `entry` that hands returned arrays over to the caller."""
     if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
         return text.replace(lowered.name, entry(lowered))  # counts its references itself
     text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)
+    text = re.sub(r"^declare .*@irad_list\(.*$", _LISTS, text, flags=re.MULTILINE)
     return text + _entry_text(lowered)
 
 

@@ -51,13 +51,18 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-@pytest.mark.parametrize(
-    "name", ["typed_list_of_arrays", "jitclass_argument", "local_list", "local_dict", "typed_list"]
-)
+@pytest.mark.parametrize("name", ["typed_list_of_arrays", "jitclass_argument", "local_dict", "typed_list"])
 def test_containers_keep_their_reference_counts(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
     assert "@NRT_decref(" in text and "irad_alloc" not in text
+
+
+@pytest.mark.parametrize("name", ["local_list", "list_of_arrays"])
+def test_lists_of_the_kernel_are_plain_memory(name: str) -> None:
+    case = CASES[name]
+    text = normal(case.kernel, *map(numba.typeof, case.arguments()))
+    assert "@irad_list(" in text and "NRT_" not in text
 
 
 def test_loops_count_from_zero_and_nothing_is_vectorised() -> None:

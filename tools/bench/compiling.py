@@ -37,7 +37,7 @@ _STAGES: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (reverse, ("reverse",)),
     (entry, ("reverse",)),
     (llvm, ("normalize", "optimize")),
-    (rewrite, ("lines_only", "strip_runtime", "only_fresh_data", "mark_inline", "tag_short_loops")),
+    (rewrite, ("lines_only", "strip_runtime", "with_data_pointers", "mark_inline", "tag_short_loops")),
     (rewrite, ("without_unused_environments",)),
 )
 _NAMES = {"success": "errors", "speculated": "speculation", "augmented": "emit", "concretize": "emit", "Scopes": "emit"}

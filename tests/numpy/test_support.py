@@ -1,0 +1,47 @@
+"""docs/support.md says what irad does: every row is there, and a sample of each group is run again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.support import page
+from tools.support.case import Group
+from tools.support.cases import GROUPS
+from tools.support.verdict import Verdict, judge
+
+# Compiling all rows takes a quarter of an hour; `python -m tools.support --check` does. Here every n-th row is run.
+STEPS = {
+    "python": 2,
+    "creation": 6,
+    "indexing": 4,
+    "ufuncs": 4,
+    "reductions": 8,
+    "rearrangement": 10,
+    "sorting": 6,
+    "signal": 8,
+    "linalg": 4,
+    "random": 2,
+    "dtypes": 2,
+}
+
+
+def rows(group: Group) -> list[str]:
+    """The rows of a group as the page has them."""
+    text = page.stored(group)
+    if not text:
+        pytest.skip(f"not on the page yet: python -m tools.support --group {group.word}")
+    return text.splitlines()[4:]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.word)
+def test_the_page_has_a_row_for_every_case_and_none_is_wrong(group: Group) -> None:
+    lines = rows(group)
+    assert [line.split(" | ")[0] for line in lines] == [page.title(case) for case in group.cases]
+    assert not any(f" | {Verdict.WRONG.value} | " in line for line in lines)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.word)
+def test_rows_of_the_page_come_out_again(group: Group) -> None:
+    lines = rows(group)
+    step = STEPS.get(group.word, 1)
+    assert [page.line(judge(case)) for case in group.cases[::step]] == lines[::step]

@@ -1,0 +1,1 @@
+"""What of Python and NumPy irad differentiates, found out by running: a case for each row of docs/support.md."""
