@@ -135,13 +135,18 @@ def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
         raise error.at(_place_of_kernel(lowered)) from None
 
 
-def normalized(lowered: Lowered) -> str:
-    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be."""
+def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
+    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
+
+    `groups` are the leaves of each argument.
+    """
     text = llvm.normalize(lowered.text, lowered.name)
     module = read(text)
-    groups = argument_leaves(lowered)
-    shapes = {id(group[n]) for group in groups for leaf in group for n in leaf.shape}
-    lengths = {i for i, leaf in enumerate((leaf for group in groups for leaf in group), 2) if id(leaf) in shapes}
+    lengths: set[int] = set()
+    first = 2  # behind where the result and the exception go
+    for group in groups:
+        lengths.update(first + n for leaf in group for n in leaf.shape)
+        first += len(group)
     outcomes: dict[Value, bool] = {}
     for function in module.functions.values():
         known = (a for i, a in enumerate(function.arguments) if i in lengths and function.name == lowered.name)
@@ -164,7 +169,7 @@ class Derivation:
         self.leaves = argument_leaves(self.lowered)
         try:
             self.result = abi.leaves(self.result_type, "return")
-            self.text = normalized(self.lowered)
+            self.text = normalized(self.lowered, self.leaves)
             self.refuse_counted_results()
         except IradError as error:
             raise error.at(_place_of_kernel(self.lowered)) from None

@@ -11,9 +11,19 @@ from numba.core.datamodel import ArgPacker, default_manager
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
+from irad.errors import Unsupported
 from irad.frontend import abi, target
 from irad.frontend.lower import Lowered
 from irad.ir.types import PTR
+from irad.pipeline import argument_leaves, normalized
+
+
+def normal_form(lowered: Lowered) -> str:
+    """As the pipeline has it; of arguments that irad refuses nothing is known."""
+    try:
+        return normalized(lowered, argument_leaves(lowered))
+    except Unsupported:
+        return normalized(lowered, ())
 
 
 def entry(lowered: Lowered) -> str:

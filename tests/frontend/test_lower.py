@@ -18,9 +18,8 @@ from numba import jit, njit, objmode, prange, types
 from irad import llvm
 from irad.errors import BadArgumentType, IradError, Unsupported
 from irad.frontend.lower import Lowered, lower
-from irad.pipeline import normalized
 from tests.frontend import corpus
-from tests.frontend.linked import linked
+from tests.frontend.linked import linked, normal_form
 
 F8, I8, VECTOR = types.float64, types.int64, types.float64[::1]
 
@@ -28,7 +27,7 @@ F8, I8, VECTOR = types.float64, types.int64, types.float64[::1]
 def ours(kernel: Any, *arguments: Any) -> Any:
     """What the normalised program computes."""
     lowered = lower(kernel, tuple(map(numba.typeof, arguments)))
-    return linked(normalized(lowered), lowered)(*arguments)
+    return linked(normal_form(lowered), lowered)(*arguments)
 
 
 def test_a_plain_function_is_made_njit_once() -> None:

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from irad.frontend.lower import lower
-from irad.pipeline import normalized
 from tests.frontend.corpus import CASES, Case, sum_of_squares
-from tests.frontend.linked import linked
+from tests.frontend.linked import linked, normal_form
 
 WORKERS = 2
 
@@ -80,7 +79,7 @@ def _outcome(case: Case) -> str:
     try:
         ours, numbas = case.arguments(), case.arguments()
         lowered = lower(case.kernel, tuple(map(numba.typeof, ours)))
-        got = _run(linked(normalized(lowered), lowered), ours)
+        got = _run(linked(normal_form(lowered), lowered), ours)
         wanted = _run(case.kernel, numbas)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
