@@ -10,7 +10,6 @@ from typing import Any
 
 from irad import rewrite
 from irad.errors import InvalidIR
-from irad.rules.calls import is_whole
 from irad.versions import check_llvm
 
 _ll: Any = importlib.import_module("llvmlite.binding")
@@ -209,7 +208,6 @@ def _inlined(text: str, name: str) -> Any:
     """Every helper that is not recursive nor too large inlined; memory to registers while lines still hold."""
     module = parse(rewrite.mark_inline(text, name))
     _internalize(module, (name,))
-    _keep_whole(module)
     _run(module, "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
     return module
 
@@ -228,13 +226,6 @@ def _internalize(module: Any, keep: Collection[str]) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name not in keep:
             function.linkage = "internal"
-
-
-def _keep_whole(module: Any) -> None:
-    """Nothing may be concluded from the body of a whole operation, nor its parameters changed."""
-    for function in module.functions:
-        if not function.is_declaration and is_whole(function.name):
-            function.linkage = "linkonce_any"
 
 
 def _pipeline(module: Any, level: int, *, vectorize: bool) -> None:

@@ -35,7 +35,7 @@ from irad.emit.whole import swept
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi, whole
 from irad.frontend.lower import Lowered, lower
-from irad.frontend.operations import Derived
+from irad.frontend.operations import Derived, completed
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
 from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
@@ -247,7 +247,7 @@ class Derivation:
 
     def _analyse(self, key: Key) -> Analysed:
         module = read(self.text)
-        defined = frozenset(n for n, f in module.functions.items() if not f.is_declaration)
+        defined = frozenset(n for n, f in module.functions.items() if not f.is_declaration or is_whole(n))
         function = module.functions[key.function]
         self.lines[key] = Lines(module, self.lowered.dispatcher.py_func.__code__.co_filename)
         is_root = key == self.root
@@ -407,16 +407,15 @@ class Derivation:
         return tuple((i, j) for i in data for j in data if i < j and (i in written or j in written))
 
     @cached_property
-    def program(self) -> str:
-        """The program with all that the rules of its whole operations call."""
-        texts = dict.fromkeys(text for derived in self.operations.values() for text in derived.texts)
-        return llvm.joined([self.text, *texts])
+    def texts(self) -> list[str]:
+        """The program, and those of the rules of its whole operations."""
+        return [self.text, *dict.fromkeys(text for derived in self.operations.values() for text in derived.texts)]
 
     @cached_property
     def symbol(self) -> str:
         """A name for the entries that no other derivative has: two caches may meet in one process."""
         asked = self.request
-        content = repr((self.program, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
+        content = repr((self.texts, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
         return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
 
     @cached_property
@@ -456,7 +455,7 @@ class Derivation:
             if function.name in inlined and not self.root_is_called:
                 function.attributes = ("alwaysinline",)
         errors, _ = abi.memory_error_globals()
-        source = read(self.program)
+        source = read(completed(self.texts) if concrete else llvm.joined(self.texts))
         module = assemble(source, [*functions, *(f for f, _ in outermost)], sorted(adjoints, key=str), errors)
         if scopes is not None:
             module.metadata = scopes.nodes

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from irad.rules.calls import WHOLE_SYMBOL
-
 # --- Numba's runtime ------------------------------------------------------------------------------------------------
 
 CONTAINERS = "irad.containers"
@@ -312,7 +310,6 @@ def _root(body: str) -> str:
 
 # --- inlining -------------------------------------------------------------------------------------------------------
 
-WHOLE = f"@{WHOLE_SYMBOL}"  # operations that have a derivative rule of their own
 _LARGE, _LARGEST = 4_000, 60_000  # raw instructions: of a helper called more than once, of the kernel
 _NAME = re.compile(r'^define [^@\n]*@("[^"]+"|[^\s(]+)\(')
 _AFTER_PARAMETERS = re.compile(r"(.*\)(?: (?:local_)?unnamed_addr)?)(.*)$")
@@ -383,9 +380,7 @@ class _Inlining:
 
 def _size(body: str, closed: set[str]) -> _Size:
     head = body[: body.index("\n")]
-    size = _Size(
-        own=body.count("\n  "), fixed="noinline" in head or WHOLE in head or not closed.isdisjoint(head.split())
-    )
+    size = _Size(own=body.count("\n  "), fixed="noinline" in head or not closed.isdisjoint(head.split()))
     for line in body.split("\n"):
         found = _CALLEE.search(line) if "call " in line else None
         if found:

@@ -86,8 +86,7 @@ def strip(function: Function) -> Function:
     function.attributes = tuple(a for a in function.attributes if not a.startswith("#"))
     function.metadata = {}
     linkage = tuple(w for w in function.linkage if w in ("fastcc", "coldcc"))
-    # nothing may be concluded from the body of a whole operation: see irad.llvm.normalize
-    function.linkage = ("linkonce" if calls.is_whole(function.name) else "internal", *linkage)
+    function.linkage = ("internal", *linkage)
     for argument in function.arguments:
         argument.attributes = ()
     for instruction in function.instructions:

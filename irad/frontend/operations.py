@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from irad import llvm
 from irad.emit import whole as emit
 from irad.emit.whole import Callee, Given, Layout
-from irad.frontend import abi, whole
+from irad.errors import Unsupported
+from irad.frontend import abi, target, whole
 from irad.frontend.lower import Lowered
 from irad.ir.model import Function
 from irad.ir.read import read
 from irad.ir.types import FunctionType
+from irad.rules.calls import WHOLE_SYMBOL
+
+
+def completed(texts: Sequence[str]) -> str:
+    """One normalised program of several, with the bodies of the whole operations that it calls."""
+    bodies: dict[str, str] = {}
+    todo = list(texts)
+    while todo:
+        for symbol in _DECLARED.findall(todo.pop()):
+            if symbol not in bodies:
+                bodies[symbol] = _body(symbol)
+                todo.append(bodies[symbol])
+    return llvm.joined([*texts, *bodies.values()])
+
+
+_COUNTED = re.compile(r"@NRT_(?!Allocate\(|Free\()")  # those two are for the arguments of a raise
+_DECLARED = re.compile(rf"^declare [^@\n]*@({WHOLE_SYMBOL}[^\s(]*)\(", re.MULTILINE)
+
+
+@cache
+def _body(symbol: str) -> str:
+    """The normalised program of one whole operation."""
+    library = target.target.target_context.apart[symbol]
+    with target.lock:
+        library._ensure_finalized()
+        return _stripped(str(library._final_module), symbol)
+
+
+def _stripped(text: str, symbol: str) -> str:
+    """Normalised text of a whole operation, or of a function of a rule.
+
+    Raises
+    ------
+    Unsupported: it makes objects of which references must be counted, for nobody does.
+    """
+    normal = llvm.normalize(text, symbol)
+    if _COUNTED.search(normal):
+        raise Unsupported(
+            "a function with a derivative rule, or one of its rule, makes lists, dictionaries or other objects",
+            hint="use arrays and tuples",
+        )
+    return normal
 
 
 class Derived:
@@ -66,7 +110,7 @@ class Derived:
             self.back = self._callee(whole.pullback(self.operation, residual, cotangent, self.kinds))
 
     def _callee(self, lowered: Lowered) -> Callee:
-        text = llvm.normalize(lowered.text, lowered.name)
+        text = _stripped(lowered.text, lowered.name)
         self.texts.append(text)
         returned = lowered.signature.return_type
         ends = [len(abi.leaves(part)) for part in returned.types]

@@ -17,6 +17,7 @@ from typing import Any
 
 from irad import llvm
 from irad.errors import InvalidIR, Place, Unsupported
+from irad.rules.calls import is_whole
 from irad.versions import check_numba
 
 NAME = "irad"
@@ -224,6 +225,7 @@ class Context(_cpu.CPUContext):
         super().init()
         self._internal_codegen = RawCodegen(f"{NAME}.raw")
         self._library_of: dict[str, Any] = {}  # by symbol
+        self.apart: dict[str, Any] = {}  # the libraries of whole operations, which stay declarations in their callers
 
     def load_additional_registries(self) -> None:
         super().load_additional_registries()
@@ -233,6 +235,9 @@ class Context(_cpu.CPUContext):
     def get_executable(self, library: Any, fndesc: Any, env: Any) -> EntryPoint:
         self._library_of[fndesc.llvm_func_name] = library
         return EntryPoint(fndesc.llvm_func_name)
+
+    def add_linking_libs(self, libs: Any) -> None:
+        super().add_linking_libs([lib for lib in libs if lib not in self.apart.values()])
 
     def call_unresolved(self, builder: Any, name: str, sig: Any, args: Any) -> Any:
         """A recursive call of another overload: Numba finds it in the process, here it has to be linked."""
@@ -352,6 +357,8 @@ class Dispatcher(_dispatcher.Dispatcher):
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
+        if is_whole(cres.fndesc.llvm_func_name):
+            target.target_context.apart[cres.fndesc.llvm_func_name] = cres.library
 
     def compile(self, sig: Any) -> Any:
         with _extension.target_override(NAME):

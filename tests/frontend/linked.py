@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from irad.errors import Unsupported
 from irad.frontend import abi, target
 from irad.frontend.lower import Lowered
+from irad.frontend.operations import completed
 from irad.ir.types import PTR
 from irad.pipeline import argument_leaves, normalized
 
@@ -63,6 +64,7 @@ define ptr @irad_list(i64 %size, i32 %align) noinline {
 
 def runnable(text: str, lowered: Lowered) -> str:
     """`text` with an allocator, and an `entry` that hands returned arrays over to the caller."""
+    text = completed([text])
     if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
         return text.replace(lowered.name, entry(lowered))  # counts its references itself
     text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)

@@ -13,6 +13,7 @@ from irad.frontend.target import need
 
 np: Any = importlib.import_module("numpy")
 _linalg: Any = need("numba.np.linalg", "dot_2", "matmul_2", "dot_3", "vdot", "_oneD_norm_2", "_oneD_norm_2_impl")
+_numba: Any = need("numba", "njit")
 _types: Any = need("numba.core.types", "Array")
 
 # --- the product ----------------------------------------------------------------------------------------------------
@@ -190,6 +191,16 @@ def _into(a: Any, b: Any, out: Any) -> Any:
         return out
 
     return vector_right
+
+
+@_numba.njit
+def columnwise(a: Any, b: Any) -> Any:
+    """The inner product of each column of `a` with that of `b`; sums along an axis need Numba's runtime."""
+    out = np.zeros(a.shape[1], a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[j] += a[i, j] * b[i, j]
+    return out
 
 
 # --- the Euclidean norm ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 
 from irad.frontend.linalg.factors import folded, mirrored
 from irad.frontend.linalg.operation import replace, wrapped
+from irad.frontend.linalg.products import columnwise
 from irad.frontend.target import need
 
 np: Any = importlib.import_module("numpy")
@@ -111,7 +112,7 @@ def eig_tangent(a: Any, a_dot: Any) -> Any:
     w, v = np.linalg.eig(a)
     turned = np.linalg.solve(v, np.dot(a_dot, v))
     v_dot = np.dot(v, gaps(w) * turned)
-    return (w, v), (np.diag(turned), v_dot - v * np.sum(v * v_dot, 0))
+    return (w, v), (np.diag(turned), v_dot - v * columnwise(v, v_dot))
 
 
 def eig_augmented(a: Any) -> Any:
@@ -122,7 +123,7 @@ def eig_augmented(a: Any) -> Any:
 def eig_pullback(residual: Any, bars: Any) -> Any:
     gap, v = residual
     w_bar, v_bar = bars
-    straight = v_bar - v * np.sum(v * v_bar, 0)
+    straight = v_bar - v * columnwise(v, v_bar)
     inner = gap * np.dot(v.T, straight) + np.diag(w_bar)
     return (np.linalg.solve(v.T, np.dot(inner, v.T)),)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from irad.frontend import whole
 from irad.frontend.linalg.operation import replace, wrapped
-from irad.frontend.linalg.products import kept, negated, outer, plus, times
+from irad.frontend.linalg.products import columnwise, kept, negated, outer, plus, times
 from irad.frontend.rulebook import overload
 from irad.frontend.target import need
 
@@ -168,8 +168,8 @@ def lstsq_tangent(a: Any, b: Any, rcond: Any, a_dot: Any, b_dot: Any, rcond_dot:
     dot = np.dot(p, change) + np.dot(np.dot(p, p.T), np.dot(a_dot.T, rest))
     dot += np.dot(complement(p, a), np.dot(a_dot.T, np.dot(p.T, column)))
     u, _, vt = np.linalg.svd(a, 0)
-    s_dot = np.sum(np.dot(u.T, a_dot) * vt, 1)
-    residuals_dot = 2 * np.sum(rest * change, 0)
+    s_dot = columnwise(np.dot(u.T, a_dot).T, vt.T)
+    residuals_dot = 2 * columnwise(rest, change)
     return (x, residuals, rank, s), (like(dot, x), residuals_dot[: residuals.size], None, s_dot)
 
 
