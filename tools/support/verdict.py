@@ -85,7 +85,13 @@ def _last(message: str) -> str:
     said = [
         line for line in lines if line and not line.startswith(("Failed in", "During:", "File", "<source", "Enable"))
     ]
-    return said[0] if said else message
+    return _without_places(said[0] if said else message)
+
+
+def _without_places(message: str) -> str:
+    """`message` without what differs between machines and versions of Python: files, and names in bytecode."""
+    message = re.sub(r"Module\(<module '([\w.]+)'[^>]*>\)", r"module \1", message)
+    return re.sub(r"variable '\$[^']*' cannot be determined, operation: .*", "a part cannot be determined", message)
 
 
 __all__ = ["Outcome", "Verdict", "judge"]
