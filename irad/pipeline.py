@@ -465,7 +465,7 @@ class Derivation:
             concretize(module, {f.name: heap for f, heap in outermost})
             declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions
-            vectors.offer(module, llvm.vector_symbols(vectors.candidates()))
+            vectors.offer(module, llvm.vector_symbols(vectors.candidates()), vectors.approximable(source))
         else:
             _drop_frees(module)
         check(module)

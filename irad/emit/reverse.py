@@ -305,7 +305,7 @@ class Reverse:
     def summing_loop(self, load: Load) -> Loop | None:
         """The outermost loop around here all through which `load` reads one place whose shadow is only added to.
 
-        Where the load does not run in every iteration, its place need not be memory at all.
+        Where the load does not run in every iteration, the last one included, its place need not be memory at all.
         """
         if not self.is_loose:
             return None
@@ -315,7 +315,8 @@ class Reverse:
             return None
         block = self.flow.block_of[load]
         for loop in self.flow.chain(block)[home.depth :]:
-            if self.runs_always(block, loop) and self.accumulation.only_adds(loop, load.pointer):
+            every = all(self.flow.dominates(block, inside) for inside in (loop.latch, *(i for i, _ in loop.exits)))
+            if every and self.accumulation.only_adds(loop, load.pointer):
                 return loop
         return None
 

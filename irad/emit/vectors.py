@@ -5,8 +5,9 @@ LLVM makes vectors of a loop with a call only when it knows a vector version of 
 (https://sourceware.org/glibc/wiki/libmvec): `_ZGV`, a letter for the registers, `N` (no mask), lanes, a `v` for each
 argument, the function's name.
 
-A call is loose when it carries `reassoc` or `afn`: adjoint code has it unless `strict=True`, the primal under fastmath.
-Strict calls keep the function that Numba calls.
+A call is loose when it carries `afn`, which allows approximations: the primal under fastmath; or `reassoc`, which
+adjoint code has unless `strict=True`. A primal that was given `reassoc` without `afn` looks like adjoint code: beside
+one, only `afn` counts. Strict calls keep the function that Numba calls.
 """
 
 from __future__ import annotations
@@ -43,12 +44,19 @@ def symbol(name: str, type: Float, letter: str) -> str:
     return f"_ZGV{letter}N{lanes}{'v' * FUNCTIONS[name]}_{_scalar(name, type)}"
 
 
-def offer(module: Module, available: Collection[str]) -> None:
-    """Tell LLVM of the vector versions among the symbols `available`, for each loose call in `module`."""
+def approximable(module: Module) -> frozenset[str]:
+    """The flags that make a call of a derivative of `module` loose."""
+    calls = (i for f in module.functions.values() for i in f.instructions if isinstance(i, Call))
+    misleading = any("reassoc" in call.flags and "afn" not in call.flags for call in calls)
+    return frozenset({"afn", "fast"} if misleading else {"afn", "fast", "reassoc"})
+
+
+def offer(module: Module, available: Collection[str], loose: frozenset[str]) -> None:
+    """Tell LLVM of the vector versions among the symbols `available`, for each call in `module` with a `loose` flag."""
     versions: dict[str, FunctionType] = {}
     for function in list(module.functions.values()):
         for instruction in function.instructions:
-            if isinstance(instruction, Call) and {"reassoc", "afn", "fast"} & set(instruction.flags):
+            if isinstance(instruction, Call) and not loose.isdisjoint(instruction.flags):
                 _offer(instruction, available, versions, module)
     for name, type in versions.items():
         module.functions[name] = Function(name, type, [Argument(t, "") for t in type.parameters])
