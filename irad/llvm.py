@@ -123,7 +123,8 @@ def normalize(text: str, name: str) -> str:
     ------
     InvalidIR: LLVM cannot read `text`.
     """
-    text = rewrite.records_as_blocks(rewrite.roots_by_side(rewrite.powers_by_value(rewrite.lines_only(text))))
+    text = rewrite.addresses_as_pointers(rewrite.lines_only(text))
+    text = rewrite.records_as_blocks(rewrite.roots_by_side(rewrite.powers_by_value(text)))
     module = _stripped(text, name)
     if module is None:
         module = _inlined(text, name)

@@ -215,6 +215,19 @@ def _origins(value: str, defined: dict[str, str], seen: set[str]) -> set[str]:
 
 # --- records --------------------------------------------------------------------------------------------------------
 
+_ADDED = re.compile(
+    r"^(  (%\S+) = ptrtoint ptr (%\S+) to i64.*\n  (%\S+) = add i64 \2, ([^\s,]+).*\n)"
+    r"  (%\S+) = inttoptr i64 \4 to ptr",
+    re.MULTILINE,
+)
+
+
+def addresses_as_pointers(text: str) -> str:
+    """`text` with pointers moved by getelementptr: before 0.66 Numba adds to their addresses as integers, and which
+    memory they point to is lost."""
+    return _ADDED.sub(r"\1  \6 = getelementptr i8, ptr \3, i64 \5", text)
+
+
 _MOVED = re.compile(
     r"^  (%\S+) = load \[(\d+) x i8\], ptr (%[^\s,]+)(?:, align \d+)?(?:, !dbg !\d+)?\n"
     r"  store \[\d+ x i8\] \1, ptr (%[^\s,]+)(?:, align \d+)?((?:, !dbg !\d+)?)$",

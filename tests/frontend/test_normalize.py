@@ -210,3 +210,15 @@ def test_untested_versions_are_refused(check: Any, good: Any, bad: Any, named: s
     check(good)
     with pytest.raises(InvalidIR, match=named):
         check(bad)
+
+
+def test_an_address_that_is_added_to_stays_a_pointer() -> None:
+    """As Numba 0.62 moves a pointer; the sum may have another use."""
+    text = """  %a = ptrtoint ptr %p to i64, !dbg !1
+  %b = add i64 %a, %n, !dbg !1
+  %c = inttoptr i64 %b to ptr, !dbg !1
+  %d = inttoptr i64 %n to ptr
+"""
+    lines = rewrite.addresses_as_pointers(text).splitlines()
+    assert lines[2] == "  %c = getelementptr i8, ptr %p, i64 %n, !dbg !1"
+    assert [*lines[:2], lines[3]] == [*text.splitlines()[:2], text.splitlines()[3]]
