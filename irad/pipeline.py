@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import linecache
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +17,6 @@ from irad.analysis.flow import Flow, flow
 from irad.analysis.kinds import Kinds, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
-from irad.analysis.nonnegative import decided
 from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.offsets import Offsets
 from irad.analysis.records import Element, Layout
@@ -38,11 +35,12 @@ from irad.frontend.lower import Lowered, lower
 from irad.frontend.operations import Derived, completed
 from irad.ir.check import check
 from irad.ir.lines import Lines, blame
-from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value, integer
+from irad.ir.model import Argument, Call, Constant, Function, Instruction, Load, Module, Value
 from irad.ir.read import read
-from irad.ir.types import I1, PTR, Float, FunctionType
+from irad.ir.types import PTR, Float, FunctionType
 from irad.ir.write import write
 from irad.plan import Plan, plan
+from irad.program import argument_leaves, normalized, place_of_kernel
 from irad.promise import Tape, Taped, saved, taped
 from irad.rules.calls import is_whole
 
@@ -121,44 +119,6 @@ class Analysed:
         )
 
 
-def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
-    """The LLVM parameters of each argument.
-
-    Raises
-    ------
-    Unsupported: an argument of a type that irad does not take, by its name.
-    """
-    kinds = lowered.signature.args
-    try:
-        return tuple(abi.leaves(t, n) for t, n in zip(kinds, _parameter_names(lowered, len(kinds)), strict=True))
-    except IradError as error:
-        raise error.at(_place_of_kernel(lowered)) from None
-
-
-def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
-    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
-
-    `groups` are the leaves of each argument.
-    """
-    text = llvm.normalize(lowered.text, lowered.name)
-    module = read(text)
-    lengths: set[int] = set()
-    first = 2  # behind where the result and the exception go
-    for group in groups:
-        lengths.update(first + n for leaf in group for n in leaf.shape)
-        first += len(group)
-    outcomes: dict[Value, bool] = {}
-    for function in module.functions.values():
-        known = (a for i, a in enumerate(function.arguments) if i in lengths and function.name == lowered.name)
-        outcomes |= decided(function, known)
-    if not outcomes:
-        return text
-    for function in module.functions.values():
-        for instruction in function.instructions:
-            instruction.operands = [integer(outcomes[v], I1) if v in outcomes else v for v in instruction.operands]
-    return llvm.simplify(write(module))
-
-
 class Derivation:
     """All stages for one request."""
 
@@ -172,7 +132,7 @@ class Derivation:
             self.text = normalized(self.lowered, self.leaves)
             self.refuse_counted_results()
         except IradError as error:
-            raise error.at(_place_of_kernel(self.lowered)) from None
+            raise error.at(place_of_kernel(self.lowered)) from None
         self.functions: dict[Key, Analysed] = {}
         self.operations: dict[Key, Derived] = {}
         self.lines: dict[Key, Lines] = {}
@@ -348,7 +308,7 @@ class Derivation:
         if key in self.lines:
             culprits.append(self.lines[key].module.functions[key.function])
         places = (lines.place(c) for c in culprits if c is not None for lines in self.lines.values())
-        return next((p for p in places if p is not None), None) or _place_of_kernel(self.lowered)
+        return next((p for p in places if p is not None), None) or place_of_kernel(self.lowered)
 
     def facts(self, key: Key, stage: str) -> str:
         """The facts of a stage (a field of `Analysed`) about one function, with lines of Python."""
@@ -551,20 +511,6 @@ def _all_objects(function: Function, pointers: Objects) -> set[Object]:
 def _short(symbol: str) -> str:
     """A readable part of a mangled symbol."""
     return "".join(c if c.isalnum() else "_" for c in symbol)[:40]
-
-
-def _parameter_names(lowered: Lowered, count: int) -> Sequence[str]:
-    names: Iterable[str] = lowered.dispatcher.py_func.__code__.co_varnames[:count]
-    found = list(names)
-    return found + [f"argument{i}" for i in range(len(found), count)]
-
-
-def _place_of_kernel(lowered: Lowered) -> Place | None:
-    """The line of the kernel's `def`; `co_firstlineno` is that of its first decorator."""
-    code = lowered.dispatcher.py_func.__code__
-    text = linecache.getlines(code.co_filename)
-    below = (n for n in range(code.co_firstlineno, len(text) + 1) if text[n - 1].lstrip().startswith("def "))
-    return Place(code.co_filename, next(below, code.co_firstlineno))
 
 
 # --- the derivative -------------------------------------------------------------------------------------------------

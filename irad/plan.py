@@ -97,8 +97,10 @@ class Place:
 
 @dataclass
 class Plan:
-    """What is done about every value the reverse reads. `frame_size` is in bytes."""
+    """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
+    wait for the end of a loop."""
 
+    accumulation: Accumulation
     how: dict[Value, How] = field(default_factory=dict[Value, How])
     place: dict[Value, Place] = field(default_factory=dict[Value, Place])
     because: dict[Value, Reason] = field(default_factory=dict[Value, Reason])
@@ -152,7 +154,7 @@ def plan(canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accum
     variation = Variation(canonical, memory, accumulation.objects)
     decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
-    result = Plan(stripes=stripes(canonical, accumulation))
+    result = Plan(accumulation, stripes=stripes(canonical, accumulation))
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result

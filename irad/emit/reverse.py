@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from irad.analysis.accumulation import Accumulation
 from irad.analysis.flow import Loop
 from irad.analysis.needs import shadow_of
 from irad.analysis.records import Element
@@ -65,9 +64,6 @@ class Reverse:
         self.slot_types: dict[Value, Type] = {}
         self.counters: dict[Loop, Value] = {}
         self.is_loose = "reassoc" in flags  # whether adjoints may be summed in any order
-        self.accumulation = Accumulation(
-            self.flow, subject.objects, subject.kinds, subject.activity, self.canonical.scratch
-        )
         self.stripes = self.plan.stripes if self.is_loose else {}
         self.entrances = {loop: Block(f"stripes.{loop.header.name}") for loop in self.stripes}
         self.part: Part | None = None
@@ -316,7 +312,7 @@ class Reverse:
         block = self.flow.block_of[load]
         for loop in self.flow.chain(block)[home.depth :]:
             every = all(self.flow.dominates(block, inside) for inside in (loop.latch, *(i for i, _ in loop.exits)))
-            if every and self.accumulation.only_adds(loop, load.pointer):
+            if every and self.plan.accumulation.only_adds(loop, load.pointer):
                 return loop
         return None
 

@@ -16,7 +16,7 @@ from irad.frontend import abi, target
 from irad.frontend.lower import Lowered
 from irad.frontend.operations import completed
 from irad.ir.types import PTR
-from irad.pipeline import argument_leaves, normalized
+from irad.program import argument_leaves, normalized
 
 
 def normal_form(lowered: Lowered) -> str:

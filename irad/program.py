@@ -1,0 +1,68 @@
+"""The program that is differentiated: from Numba's text to the normal form, and what its LLVM parameters mean."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable, Sequence
+
+from irad import llvm
+from irad.analysis.nonnegative import decided
+from irad.errors import IradError, Place
+from irad.frontend import abi
+from irad.frontend.lower import Lowered
+from irad.ir.model import Value, integer
+from irad.ir.read import read
+from irad.ir.types import I1
+from irad.ir.write import write
+
+
+def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
+    """The LLVM parameters of each argument.
+
+    Raises
+    ------
+    Unsupported: an argument of a type that irad does not take, by its name.
+    """
+    kinds = lowered.signature.args
+    try:
+        return tuple(abi.leaves(t, n) for t, n in zip(kinds, _parameter_names(lowered, len(kinds)), strict=True))
+    except IradError as error:
+        raise error.at(place_of_kernel(lowered)) from None
+
+
+def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
+    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
+
+    `groups` are the leaves of each argument.
+    """
+    text = llvm.normalize(lowered.text, lowered.name)
+    module = read(text)
+    lengths: set[int] = set()
+    first = 2  # behind where the result and the exception go
+    for group in groups:
+        lengths.update(first + n for leaf in group for n in leaf.shape)
+        first += len(group)
+    outcomes: dict[Value, bool] = {}
+    for function in module.functions.values():
+        known = (a for i, a in enumerate(function.arguments) if i in lengths and function.name == lowered.name)
+        outcomes |= decided(function, known)
+    if not outcomes:
+        return text
+    for function in module.functions.values():
+        for instruction in function.instructions:
+            instruction.operands = [integer(outcomes[v], I1) if v in outcomes else v for v in instruction.operands]
+    return llvm.simplify(write(module))
+
+
+def place_of_kernel(lowered: Lowered) -> Place | None:
+    """The line of the kernel's `def`; `co_firstlineno` is that of its first decorator."""
+    code = lowered.dispatcher.py_func.__code__
+    text = linecache.getlines(code.co_filename)
+    below = (n for n in range(code.co_firstlineno, len(text) + 1) if text[n - 1].lstrip().startswith("def "))
+    return Place(code.co_filename, next(below, code.co_firstlineno))
+
+
+def _parameter_names(lowered: Lowered, count: int) -> Sequence[str]:
+    names: Iterable[str] = lowered.dispatcher.py_func.__code__.co_varnames[:count]
+    found = list(names)
+    return found + [f"argument{i}" for i in range(len(found), count)]
