@@ -40,7 +40,7 @@ from irad.ir.read import read
 from irad.ir.types import PTR, Float, FunctionType
 from irad.ir.write import write
 from irad.plan import Plan, plan
-from irad.program import argument_leaves, normalized, place_of_kernel
+from irad.program import argument_leaves, may_approximate, normalized, place_of_kernel
 from irad.promise import Tape, Taped, saved, taped
 from irad.rules.calls import is_whole
 
@@ -425,7 +425,8 @@ class Derivation:
             concretize(module, {f.name: heap for f, heap in outermost})
             declared = assemble(source, module.functions.values(), (), errors)
             module.functions = declared.functions
-            vectors.offer(module, llvm.vector_symbols(vectors.candidates()), vectors.approximable(source))
+            chosen = vectors.approximable(source, fastmath=may_approximate(self.lowered))
+            vectors.offer(module, llvm.vector_symbols(vectors.candidates()), chosen)
         else:
             _drop_frees(module)
         check(module)

@@ -54,6 +54,12 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
     return llvm.simplify(write(module))
 
 
+def may_approximate(lowered: Lowered) -> bool:
+    """Whether the kernel itself was compiled with `fastmath` that allows approximations of functions."""
+    asked = lowered.dispatcher.targetoptions.get("fastmath", False)
+    return asked is True or (not isinstance(asked, bool) and not {"fast", "afn"}.isdisjoint(asked))
+
+
 def place_of_kernel(lowered: Lowered) -> Place | None:
     """The line of the kernel's `def`; `co_firstlineno` is that of its first decorator."""
     code = lowered.dispatcher.py_func.__code__

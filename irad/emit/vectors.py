@@ -1,18 +1,17 @@
-"""Vector mathematics: loose calls of libm are offered in versions that take several numbers at once (design D13).
+"""Vector mathematics: calls of libm are offered in versions that take several numbers at once (design D13).
 
 LLVM makes vectors of a loop with a call only when it knows a vector version of the function. The attribute
 `vector-function-abi-variant` of a call names them, by the rules of the vector function ABI of x86-64 and glibc
 (https://sourceware.org/glibc/wiki/libmvec): `_ZGV`, a letter for the registers, `N` (no mask), lanes, a `v` for each
 argument, the function's name.
 
-A call is loose when it carries `afn`, which allows approximations: the primal under fastmath; or `reassoc`, which
-adjoint code has unless `strict=True`. A primal that was given `reassoc` without `afn` looks like adjoint code: beside
-one, only `afn` counts. Strict calls keep the function that Numba calls.
+A call may be approximated in adjoint code, unless `strict=True`, and in the primal of a `fastmath` kernel. Other calls
+are those that Numba makes, bit for bit, also where NumPy's own functions have fast-math inside (`np.cbrt`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from irad.ir.model import Argument, Call, Function, Global, Module, Variable
 from irad.ir.types import DOUBLE, SINGLE, Float, FunctionType, Vector
@@ -44,19 +43,34 @@ def symbol(name: str, type: Float, letter: str) -> str:
     return f"_ZGV{letter}N{lanes}{'v' * FUNCTIONS[name]}_{_scalar(name, type)}"
 
 
-def approximable(module: Module) -> frozenset[str]:
-    """The flags that make a call of a derivative of `module` loose."""
-    calls = (i for f in module.functions.values() for i in f.instructions if isinstance(i, Call))
-    misleading = any("reassoc" in call.flags and "afn" not in call.flags for call in calls)
-    return frozenset({"afn", "fast"} if misleading else {"afn", "fast", "reassoc"})
+def approximable(source: Module, *, fastmath: bool) -> Callable[[Call], bool]:
+    """Which calls in a derivative of `source` may be approximated; `fastmath`: whether the kernel asked for that.
+
+    Adjoint calls carry `reassoc` without `afn`. Where calls of `source` do as well, they cannot be told apart.
+    """
+    calls = (i for f in source.functions.values() for i in f.instructions if isinstance(i, Call))
+    mistakable = any(_is_reordered(call) for call in calls)
+
+    def chosen(call: Call) -> bool:
+        return (fastmath and _is_approximate(call)) or (not mistakable and _is_reordered(call))
+
+    return chosen
 
 
-def offer(module: Module, available: Collection[str], loose: frozenset[str]) -> None:
-    """Tell LLVM of the vector versions among the symbols `available`, for each call in `module` with a `loose` flag."""
+def _is_approximate(call: Call) -> bool:
+    return not {"afn", "fast"}.isdisjoint(call.flags)
+
+
+def _is_reordered(call: Call) -> bool:
+    return "reassoc" in call.flags and not _is_approximate(call)
+
+
+def offer(module: Module, available: Collection[str], chosen: Callable[[Call], bool]) -> None:
+    """Tell LLVM of the vector versions among the symbols `available`, for the chosen calls in `module`."""
     versions: dict[str, FunctionType] = {}
     for function in list(module.functions.values()):
         for instruction in function.instructions:
-            if isinstance(instruction, Call) and not loose.isdisjoint(instruction.flags):
+            if isinstance(instruction, Call) and chosen(instruction):
                 _offer(instruction, available, versions, module)
     for name, type in versions.items():
         module.functions[name] = Function(name, type, [Argument(t, "") for t in type.parameters])

@@ -117,6 +117,20 @@ def test_loose_calls_alone_become_vectors(fastmath: bool | set[str], strict: boo
     assert {name for name in ("sin", "cos") if any(f"_{name}(" in line for line in calls)} == found
 
 
+@numba.njit
+def roots(x):
+    return np.cbrt(x)
+
+
+def test_fast_math_inside_numpy_stays_what_numba_compiles() -> None:
+    """Numba compiles `np.cbrt` with fast-math, in kernels without it too."""
+    x = np.linspace(-2.0, 3.0, 37)
+    value, _ = irad.jvp(roots, (x,), (np.ones(37),))
+    np.testing.assert_array_equal(value, roots(x))
+    value, _ = irad.vjp(roots, x)
+    np.testing.assert_array_equal(value, roots(x))
+
+
 @pytest.mark.parametrize("have", [True, False])
 def test_right_with_and_without(have: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not have:

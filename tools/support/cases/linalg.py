@@ -60,7 +60,7 @@ GROUP = Group(
         row("np.linalg.eig", _eig, s=_SPD),
         row("np.linalg.eigvals", "np.linalg.eigvals(s)[0]", s=_SPD),
         row("np.linalg.svd", _svd, s=S),
-        row("np.linalg.lstsq", _lstsq, m=M, x=X[:4].copy()),
+        row("np.linalg.lstsq", _lstsq, m=M, x=Y[:4].copy()),
         row("np.linalg.pinv", "np.linalg.pinv(m)", m=M),
         row("np.linalg.norm", "np.linalg.norm(x)", x=X),
         row("np.linalg.norm of a matrix", "np.linalg.norm(s)", s=S),

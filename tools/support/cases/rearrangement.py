@@ -79,7 +79,7 @@ GROUP = Group(
         row("np.delete", "np.delete(x, 2) * 2.0", x=X),
         row("np.trim_zeros", "np.trim_zeros(x) * 2.0", x=X),
         row("np.diagonal by strides", "s.ravel()[::4] * 2.0", s=S),
-        row("x.astype", "x.astype(np.float32).astype(np.float64) * x", x=X.astype(np.float32).astype(float)),
+        row("x.astype", "x.astype(np.float64) * x", x=X.astype(np.float32)),
         row("x.view", "x.view(np.float64) * 2.0", x=X),
         row("np.clip", "np.clip(x, -0.5, 1.0) * x.clip(-0.5, a)", x=X, a=A),
         row("np.nan_to_num", "np.nan_to_num(x) * x", x=X),

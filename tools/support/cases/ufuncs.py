@@ -96,7 +96,7 @@ GROUP = Group(
         *(_unary(name, U) for name in _UNIT),
         row("np.reciprocal", "np.reciprocal(x) * x[0]", x=X),
         row("np.arccosh", "np.arccosh(1.0 + x)", x=P),
-        *(row(f"np.{name}", f"np.{name}(x, y) * y", x=X, y=Y) for name in _BINARY),
+        *(row(f"np.{name}", f"np.{name}(x, y) * (x + 2.0 * y)", x=X, y=Y) for name in _BINARY),
         row("np.power", "np.power(x, y)", x=P, y=Y),
         row("np.float_power", "np.float_power(x, y)", x=P, y=Y),
         row("np.divmod", _divmod, x=Y, y=P),
