@@ -14,11 +14,12 @@ from irad.analysis.aggregates import split_stores
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
-from irad.analysis.kinds import Kinds, kinds, negations
+from irad.analysis.kinds import Kinds, Parameters, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
 from irad.analysis.objects import Object, Objects, objects
 from irad.analysis.offsets import Offsets
+from irad.analysis.parameters import parameters
 from irad.analysis.records import Element, Layout
 from irad.analysis.reversal import Reversal, reversal
 from irad.analysis.scratch import scratch
@@ -218,10 +219,11 @@ class Derivation:
         wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
         pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
         distances = Offsets(function, pointers)
-        seeds, layouts = (self.float_arrays(function), self.record_arrays(function)) if is_root else ({}, {})
-        held = kinds(function, pointers, distances, seeds, layouts)
+        seeds = {function.arguments[i]: types for i, types in self.parameters.get(key.function, {}).items()}
+        layouts = self.record_arrays(function) if is_root else {}
+        held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
         if negations(function, held):
-            held = kinds(function, pointers, distances, seeds, layouts)
+            held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, distances, held, wanted, defined)
@@ -278,6 +280,18 @@ class Derivation:
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
             if i < 2 or (role == "data" and not self.request.aliased)
         ]
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The floats behind the pointers that the functions of the program are given."""
+        module = read(self.text)
+        wholes = [name for name in module.functions if is_whole(name)]
+        root = module.functions[self.lowered.name]
+        known = self.float_arrays(root)
+        given: dict[str, dict[int, frozenset[Float]]] = {name: whole.taken(name) for name in wholes}
+        given[root.name] = {i: known[a] for i, a in enumerate(root.arguments) if a in known}
+        defined = [f for f in module.functions.values() if not f.is_declaration and not is_whole(f.name)]
+        return parameters(defined, given, {name: whole.operation(name).left for name in wholes})
 
     def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
         pairs = zip(function.arguments[2:], self.flat(), strict=True)

@@ -37,18 +37,23 @@ from irad.ir.model import (
 from irad.ir.types import DOUBLE, SINGLE, Array, Float, Int, Ptr, Struct, Type, Vector, size_of
 from irad.rules import calls
 
+Parameters = Mapping[str, Mapping[int, frozenset[Float]]]
+"""By function and position: the float types in the memory that a pointer parameter points to."""
+
 OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
 
 
 @dataclass(frozen=True)
 class Kinds:
     """`carriers`: integers that carry a float, with its type. `floats[o]`: the float types that object `o` holds.
-    `fields`: loads of integers from fields of structures and records, where no float lies. `records`: memory of records
-    that is known to be such. `unaligned`: memory in which floats lie anywhere."""
+    `fields`: loads of integers from fields of structures and records, where no float lies. `integers`: memory where
+    integers are computed with. `records`: memory of records that is known to be such. `unaligned`: memory where floats
+    lie anywhere."""
 
     carriers: dict[Value, Float]
     floats: dict[Object, frozenset[Float]]
     fields: frozenset[Value] = frozenset()
+    integers: frozenset[Object] = frozenset()
     records: Mapping[Object, Layout] = field(default_factory=dict[Object, Layout])
     unaligned: frozenset[Object] = frozenset()
 
@@ -109,13 +114,14 @@ def kinds(
     offsets: Offsets,
     seeds: Mapping[Argument, Iterable[Float]],
     layouts: Mapping[Argument, Layout] | None = None,
+    parameters: Parameters | None = None,
 ) -> Kinds:
     """Kinds of `function`.
 
     `seeds` are pointer arguments whose memory is known to hold floats of these types, `layouts` those of arrays of
-    records.
+    records; `parameters` are those of functions that it calls.
     """
-    return _Solver(function, objects, offsets, seeds, layouts or {}).solve()
+    return _Solver(function, objects, offsets, seeds, layouts or {}, parameters or {}).solve()
 
 
 def negations(function: Function, kinds: Kinds) -> bool:
@@ -153,8 +159,9 @@ class _Solver:
         offsets: Offsets,
         seeds: Mapping[Argument, Iterable[Float]],
         layouts: Mapping[Argument, Layout],
+        parameters: Parameters,
     ) -> None:
-        self.function, self.objects, self.offsets = function, objects, offsets
+        self.function, self.objects, self.offsets, self.parameters = function, objects, offsets, parameters
         self.floats: dict[Object, set[Float]] = defaultdict(set)
         self.integers = _integer_memory(function, objects, offsets)
         self.carriers: dict[Value, Float] = {}
@@ -176,7 +183,8 @@ class _Solver:
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)
         floats = {o: frozenset(ts) for o, ts in self.floats.items()}
-        return Kinds(self.carriers, floats, frozenset(self.fields), self.records, self.unaligned())
+        numbers = frozenset(o for o, places in self.integers.items() if places)
+        return Kinds(self.carriers, floats, frozenset(self.fields), numbers, self.records, self.unaligned())
 
     def unaligned(self) -> frozenset[Object]:
         found: set[Object] = set()
@@ -207,9 +215,12 @@ class _Solver:
                 to, source = (self.objects.pointed(p) for p in instruction.operands[:2])
                 shared = {t for o in [*to, *source] for t in self.floats[o]}
                 return [*self.hold(to, shared), *self.hold(source, shared)]
-            case Call() if self.objects.whole(instruction) is not None:
-                left = self.objects.left(instruction).items()
-                return [again for o, types in left for again in self.hold([o], set(types))]
+            case Call():
+                left = self.objects.left(instruction) if self.objects.whole(instruction) is not None else {}
+                taken = self.parameters.get(instruction.callee_name, {})
+                given = [(self.objects.pointed(instruction.operands[i]), types) for i, types in taken.items()]
+                held = [*(([o], types) for o, types in left.items()), *given]
+                return [again for where, types in held for again in self.hold(where, set(types))]
             case _:
                 return []
 

@@ -7,9 +7,11 @@ on anything after the store.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from irad.analysis.needs import clears
+from irad.analysis.objects import Object
 from irad.analysis.records import Element, Layout
 from irad.errors import AmbiguousKind
 from irad.ir.build import Builder
@@ -96,7 +98,10 @@ def element_of(call: Call, subject: Subject) -> Element | None:
     kinds, (to, source) = subject.kinds, call.operands[:2]
     objects = subject.objects.pointed(to)
     types = kinds.element(objects)
-    if not types or not objects & subject.activity.shadowed:
+    if not objects & subject.activity.shadowed:
+        return None
+    if not types:
+        _refuse_unknown(call, objects, subject)
         return None
     if call.callee_name in calls.FILLS:
         return Element.of(min(types, key=str))
@@ -113,6 +118,14 @@ def element_of(call: Call, subject: Subject) -> Element | None:
         why = "a part of a record, or a record whose fields are not aligned, is copied as a block"
         raise blame(AmbiguousKind(why, hint="copy it field by field, or make its dtype with align=True"), call)
     return Element.of(type)
+
+
+def _refuse_unknown(call: Call, objects: Collection[Object], subject: Subject) -> None:
+    """Nothing that is known of memory must not pass for no derivative."""
+    kinds, contents = subject.kinds, subject.objects.contents
+    if any(o in subject.activity.memory and o not in kinds.integers and not contents.get(o) for o in objects):
+        why = "memory that carries derivatives is moved as a block, and nothing tells which floats lie in it"
+        raise blame(AmbiguousKind(why, hint="mark the function inline='always', or move element by element"), call)
 
 
 def _moves_whole(call: Call, layout: Layout, element: Element) -> bool:

@@ -133,6 +133,12 @@ class Operation:
         )
 
 
+def taken(symbol: str) -> dict[int, frozenset[Float]]:
+    """The float types in the arrays that a whole operation is given, by position of their LLVM parameter."""
+    leaves = (leaf for kind in operation(symbol).signature.args for leaf in abi.leaves(kind))
+    return {i: frozenset(type for _, type in leaf.floats) for i, leaf in enumerate(leaves, 2) if leaf.role == "data"}
+
+
 def operation(symbol: str) -> Operation:
     """The whole operation behind a symbol of a lowered program."""
     if symbol not in _known:

@@ -8,7 +8,7 @@ from irad.emit import augment, forward, reverse
 from irad.emit.body import Subject
 from irad.errors import AmbiguousKind, IradError, MissingRule, Place, Unsupported
 from irad.ir.lines import Lines
-from irad.ir.types import DOUBLE, SINGLE
+from irad.ir.types import DOUBLE, SINGLE, Float
 from tests.analysis.facts import Facts
 
 LINES = """
@@ -119,6 +119,13 @@ TWO_SIZES = """
   call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 8, i1 false), !dbg !42
   ret void
 """
+UNKNOWN_BLOCK = """
+  %t = call ptr @irad_alloc(i64 8, i32 8), !dbg !41
+  call void @llvm.memcpy.p0.p0.i64(ptr %t, ptr %y, i64 8, i1 false), !dbg !42
+  store double %s, ptr %x, !dbg !41
+  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %t, i64 8, i1 false), !dbg !41
+  ret void
+"""
 DIRECT_RESULT = """
   %v = load double, ptr %x, !dbg !41
   %w = call double @first(ptr %x), !dbg !42
@@ -171,10 +178,15 @@ REFUSED: dict[str, tuple[str, type[IradError], str]] = {
     "unknown global": (UNKNOWN_GLOBAL, Unsupported, "a global of unknown size"),
     "many ways": (many_ways(), Unsupported, "more than 127 branches"),
     "two sizes": (TWO_SIZES, AmbiguousKind, "both float32 and float64"),
+    "unknown block": (UNKNOWN_BLOCK, AmbiguousKind, "nothing tells which floats lie in it"),
     "direct result": (DIRECT_RESULT, Unsupported, "returns a value directly"),
     "vector bits": (VECTOR_BITS, Unsupported, "made vectors of this"),
     "shuffle": (SHUFFLE, MissingRule, "no derivative is known for this operation"),
 }
+
+
+FLOATS: dict[str, dict[str, Float]] = {"two sizes": {"y": SINGLE}, "unknown block": {}}
+"""What the second array holds where it is not float64."""
 
 
 def derive(facts: Facts, mode: str) -> None:
@@ -207,7 +219,7 @@ def test_refusal_names_the_instruction(case, mode):
     if case == "many ways" and mode == "forward":
         pytest.skip("only the reverse needs to know the way")
     text = f"define void @f(ptr %x, ptr %y, double %s, i64 %n, i1 %c) {{\nentry:{code}\n}}\n{LINES}"
-    floats = {"x": DOUBLE, "y": DOUBLE} if case != "two sizes" else {"x": DOUBLE, "y": SINGLE}
+    floats = {"x": DOUBLE, **FLOATS.get(case, {"y": DOUBLE})}
     apart = () if case == "computed address" else None
     facts = Facts(text, active=["s"], shadowed=["x", "y"], apart=apart, floats=floats)
     with pytest.raises(IradError) as caught:
