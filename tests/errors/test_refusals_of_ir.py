@@ -123,7 +123,7 @@ UNKNOWN_BLOCK = """
   %t = call ptr @irad_alloc(i64 8, i32 8), !dbg !41
   call void @llvm.memcpy.p0.p0.i64(ptr %t, ptr %y, i64 8, i1 false), !dbg !42
   store double %s, ptr %x, !dbg !41
-  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %t, i64 8, i1 false), !dbg !41
+  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %t, i64 8, i1 false), !dbg !42
   ret void
 """
 DIRECT_RESULT = """
@@ -221,7 +221,8 @@ def test_refusal_names_the_instruction(case, mode):
     text = f"define void @f(ptr %x, ptr %y, double %s, i64 %n, i1 %c) {{\nentry:{code}\n}}\n{LINES}"
     floats = {"x": DOUBLE, **FLOATS.get(case, {"y": DOUBLE})}
     apart = () if case == "computed address" else None
-    facts = Facts(text, active=["s"], shadowed=["x", "y"], apart=apart, floats=floats)
+    numbers = ("y",) if case == "unknown block" else ()
+    facts = Facts(text, active=["s"], shadowed=["x", "y"], apart=apart, floats=floats, numbers=numbers)
     with pytest.raises(IradError) as caught:
         derive(facts, mode)
     error = caught.value
