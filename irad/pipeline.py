@@ -215,15 +215,7 @@ class Derivation:
         backward = self.mode != "forward"
         single_return(function)
         split_stores(function)
-        numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
-        wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
-        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
-        distances = Offsets(function, pointers)
-        seeds = {function.arguments[i]: types for i, types in self.parameters.get(key.function, {}).items()}
-        layouts = self.record_arrays(function) if is_root else {}
-        held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
-        if negations(function, held):
-            held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+        pointers, distances, held = self.contents(function, key, defined)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
         active = activity(function, facts, pointers, distances, held, wanted, defined)
@@ -269,6 +261,20 @@ class Derivation:
         for call in active.calls:
             result.callees[call] = _callee(call, canon, active, pointers, stable)
         return result
+
+    def contents(self, function: Function, key: Key, defined: frozenset[str]) -> tuple[Objects, Offsets, Kinds]:
+        """Where the pointers of `function` point to, and what lies there."""
+        is_root = key == self.root
+        numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
+        wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
+        distances = Offsets(function, pointers)
+        seeds = {function.arguments[i]: types for i, types in self.parameters.get(key.function, {}).items()}
+        layouts = self.record_arrays(function) if is_root else {}
+        held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+        if negations(function, held):
+            held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+        return pointers, distances, held
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
         """Pointer arguments that overlap no other memory."""
