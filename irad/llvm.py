@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib
 from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 from typing import Any
 
 from irad import rewrite
@@ -17,6 +18,9 @@ VERSION: tuple[int, ...] = tuple(_ll.llvm_version_info)
 """The version of LLVM inside llvmlite."""
 
 check_llvm(VERSION)
+
+SMALL = 400
+"""Instructions of a function that its callers take in."""
 
 _host: dict[str, str] = {}
 _machines: dict[tuple[str, str], Any] = {}
@@ -169,6 +173,9 @@ def joined(texts: Sequence[str]) -> str:
 def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     """`text` at `level`, loops vectorised, functions outside `keep` internal. SLP stays off: it stalls adjoints.
 
+    Small functions of `keep` become part of the compiled functions that call them: the numbers that go in and out stay
+    in registers, and what two calls have in common is computed once.
+
     Raises
     ------
     InvalidIR: LLVM cannot read `text`.
@@ -176,6 +183,10 @@ def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     module = parse(text)
     _internalize(module, keep)
     _pipeline(module, level, vectorize=True)
+    for name in keep:
+        function = module.get_function(name)
+        if _is_small(function):
+            function.add_function_attribute("alwaysinline")
     return rewrite.without_used(str(module))
 
 
@@ -227,6 +238,11 @@ def _internalize(module: Any, keep: Collection[str]) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name not in keep:
             function.linkage = "internal"
+
+
+def _is_small(function: Any) -> bool:
+    instructions = (i for block in function.blocks for i in block.instructions)
+    return next(islice(instructions, SMALL, None), None) is None
 
 
 def _pipeline(module: Any, level: int, *, vectorize: bool) -> None:

@@ -98,9 +98,10 @@ class Place:
 @dataclass
 class Plan:
     """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
-    wait for the end of a loop."""
+    wait for the end of a loop; `twins` are those of `Needs`."""
 
     accumulation: Accumulation
+    twins: dict[Instruction, Instruction]
     how: dict[Value, How] = field(default_factory=dict[Value, How])
     place: dict[Value, Place] = field(default_factory=dict[Value, Place])
     because: dict[Value, Reason] = field(default_factory=dict[Value, Reason])
@@ -154,7 +155,7 @@ def plan(canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accum
     variation = Variation(canonical, memory, accumulation.objects)
     decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
-    result = Plan(accumulation, stripes=stripes(canonical, accumulation))
+    result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation))
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result

@@ -31,9 +31,13 @@ from irad.rules import calls, linear, scalar
 
 @dataclass(frozen=True)
 class Needs:
-    """`of[v]`: where the reverse reads `v`, and for which instruction (None: to find its way)."""
+    """`of[v]`: where the reverse reads `v`, and for which instruction (None: to find its way).
+
+    twins: for sin x the cos x of the same block, which is read instead of x, and the like.
+    """
 
     of: dict[Value, list[tuple[Block, Instruction | None]]]
+    twins: dict[Instruction, Instruction]
 
     def because(self, value: Value) -> Reason:
         """The first reader of `value`."""
@@ -52,9 +56,10 @@ def needs(canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activi
     """What the reverse of a canonical function reads of the primal."""
     of: dict[Value, list[tuple[Block, Instruction | None]]] = defaultdict(list)
     flow, reversal = canonical.flow, canonical.reversal
+    twins = {call: twin for block in reversal.back for call, twin in scalar.twins(block.instructions).items()}
     for block, ways in reversal.back.items():
         for instruction in block.instructions:
-            for value in read_by(instruction, canonical, objects, kinds, activity):
+            for value in read_by(instruction, canonical, objects, kinds, activity, twins):
                 of[value].append((block, instruction))
         if block in canonical.arrival:
             of[canonical.arrival[block]].append((block, None))
@@ -62,7 +67,7 @@ def needs(canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activi
             for loop in flow.chain(way):
                 if loop not in flow.chain(block):
                     of[canonical.last(loop, block)].append((block, None))
-    return Needs({v: places for v, places in of.items() if isinstance(v, (Argument, Instruction))})
+    return Needs({v: places for v, places in of.items() if isinstance(v, (Argument, Instruction))}, twins)
 
 
 def clears(store: Store, objects: Objects, kinds: Kinds, activity: Activity) -> bool:
@@ -76,7 +81,12 @@ def clears(store: Store, objects: Objects, kinds: Kinds, activity: Activity) -> 
 
 
 def read_by(
-    instruction: Instruction, canonical: Canonical, objects: Objects, kinds: Kinds, activity: Activity
+    instruction: Instruction,
+    canonical: Canonical,
+    objects: Objects,
+    kinds: Kinds,
+    activity: Activity,
+    twins: dict[Instruction, Instruction],
 ) -> Iterator[Value]:
     """Primal values, and shadow pointers, that the adjoint of one instruction reads."""
     shadow = canonical.shadow
@@ -96,7 +106,7 @@ def read_by(
         case Call() if instruction.callee_name in calls.COPIES | calls.FILLS:
             yield from _read_by_move(instruction, shadow, objects, kinds, activity)
         case _ if instruction in activity.values:
-            yield from _read_by_value(instruction, activity)
+            yield from _read_by_value(instruction, activity, twins.get(instruction))
         case _:
             pass
 
@@ -113,7 +123,7 @@ def _read_by_move(
             yield shadow_of(source, shadow)
 
 
-def _read_by_value(value: Instruction, activity: Activity) -> Iterator[Value]:
+def _read_by_value(value: Instruction, activity: Activity, twin: Instruction | None) -> Iterator[Value]:
     """What the adjoint of an active value reads."""
     match value:
         case Phi():
@@ -125,14 +135,23 @@ def _read_by_value(value: Instruction, activity: Activity) -> Iterator[Value]:
         case _:
             rule = scalar.rule_of(value)
             if rule is not None:
-                yield from read_by_rule(value, rule, activity)
+                yield from read_by_rule(value, rule, activity, twin)
 
 
-def read_by_rule(instruction: Instruction, rule: linear.Rule, activity: Activity) -> Iterator[Value]:
-    """The operands, or the result, that the maps of the active operands read."""
+def read_by_rule(
+    instruction: Instruction, rule: linear.Rule, activity: Activity, twin: Instruction | None
+) -> Iterator[Value]:
+    """The operands, the result, or the twin that the maps of the active operands read."""
     wanted = frozenset(i for i, v in enumerate(instruction.operands) if v in activity.values)
-    for which in linear.reads(rule, wanted):
-        yield instruction if isinstance(which, str) else instruction.operands[which]
+    for which in linear.reads(rule, wanted, twin is not None):
+        match which:
+            case int():
+                yield instruction.operands[which]
+            case "twin":
+                assert twin is not None
+                yield twin
+            case _:
+                yield instruction
 
 
 def shadow_of(pointer: Value, shadow: dict[Value, Value]) -> Value:

@@ -116,9 +116,11 @@ def adjoint(value: Instruction, bar: Value, out: Reverse) -> None:
 def _by_rule(value: Instruction, bar: Value, out: Reverse) -> None:
     rule = rule_of(value)
     wanted = frozenset(i for i, v in enumerate(value.operands) if v in out.subject.activity)
-    read = linear.reads(rule, wanted)
+    twin = out.plan.twins.get(value)
+    read = linear.reads(rule, wanted, twin is not None)
     operands = [out.look(v) if i in read else linear.unread(v.type) for i, v in enumerate(value.operands)]
     result = out.look(value) if "out" in read else linear.unread(value.type)
+    other = out.look(twin) if twin is not None else None
     guard = value in out.subject.guarded
-    for i, each in linear.adjoints(rule, operands, result, bar, wanted, out.out, guard=guard).items():
+    for i, each in linear.adjoints(rule, operands, result, bar, wanted, out.out, twin=other, guard=guard).items():
         out.add(value.operands[i], each)

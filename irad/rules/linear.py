@@ -165,6 +165,8 @@ class Rule:
     price: what evaluating the operation again costs, in bytes of tape traffic.
     wants_out: whether `partials` takes `out`.
     integers: the operands that are integers; their map is ZERO.
+    twin: the operation whose value for the same operand gives the partial, so that a kernel that has both computes it
+        once; `partials` takes it by keyword.
     """
 
     name: str
@@ -173,10 +175,17 @@ class Rule:
     price: int
     wants_out: bool
     integers: frozenset[int] = frozenset()
+    twin: str | None = None
 
-    def maps(self, operands: Sequence[Expr], out: Expr) -> tuple[LinearMap, ...]:
-        """One linear map per operand; the instructions they share are appended now, the rest when they are applied."""
-        maps = self.partials(*operands, out=out) if self.wants_out else self.partials(*operands)
+    def maps(self, operands: Sequence[Expr], out: Expr, twin: Expr | None = None) -> tuple[LinearMap, ...]:
+        """One linear map per operand; the instructions they share are appended now, the rest when they are applied.
+
+        twin: the value of the twin, where the kernel has it.
+        """
+        given = {"out": out} if self.wants_out else {}
+        if self.twin is not None:
+            given["twin"] = twin if twin is not None else operands[0].call(self.twin)
+        maps = self.partials(*operands, **given)
         assert len(maps) == self.arity, f"{self.name}: {len(maps)} maps for {self.arity} operands"
         return maps
 
@@ -213,14 +222,15 @@ def adjoints(
     wanted: Collection[int],
     builder: Builder,
     *,
+    twin: Value | None = None,
     guard: bool = False,
 ) -> dict[int, Value]:
     """What the adjoint `bar` of the result adds to the adjoint of each wanted operand; no entry where that is zero.
 
-    `operands`, `out` and `guard` as for `tangent`.
+    `operands`, `out` and `guard` as for `tangent`; twin: the value of the rule's twin, where the kernel has it.
     """
     start = len(builder.block.body)
-    maps = _maps(rule, operands, out, builder, guard)
+    maps = _maps(rule, operands, out, builder, guard, twin)
     terms = {i: maps[i].transpose(builder.expr(bar)) for i in sorted(wanted)}
     found = {i: term.value for i, term in terms.items() if term is not None}
     _drop_unused(builder, start, found.values())
@@ -233,22 +243,26 @@ def unread(type: Type) -> Constant:
 
 
 @cache
-def reads(rule: Rule, wanted: frozenset[int]) -> tuple[int | str, ...]:
-    """The primal values that the maps of the wanted operands read: operand positions, then "out" for the result.
+def reads(rule: Rule, wanted: frozenset[int], has_twin: bool = False) -> tuple[int | str, ...]:
+    """The primal values that the maps of the wanted operands read: operand positions, "out" for the result, "twin".
 
-    It depends on the wanted set: a product of which only operand 0 is active reads operand 1 only.
+    It depends on the wanted set: a product of which only operand 0 is active reads operand 1 only. `has_twin`: whether
+    the kernel has the value of the rule's twin.
     """
     builder = Builder(Block("reads"))
     operands = [Argument(I32 if i in rule.integers else DOUBLE, f"x{i}") for i in range(rule.arity)]
-    out, bar = Argument(DOUBLE, "out"), Argument(DOUBLE, "bar")
-    results = adjoints(rule, operands, out, bar, wanted, builder)
+    out, bar, twin = (Argument(DOUBLE, name) for name in ("out", "bar", "twin"))
+    results = adjoints(rule, operands, out, bar, wanted, builder, twin=twin if has_twin else None)
     seen = {v for instruction in builder.block.body for v in instruction.operands} | set(results.values())
     found = [i for i, operand in enumerate(operands) if operand in seen]
-    return (*found, *(["out"] if out in seen else []))
+    return (*found, *(v.name for v in (out, twin) if v in seen))
 
 
-def _maps(rule: Rule, operands: Sequence[Value], out: Value, builder: Builder, guard: bool) -> list[LinearMap]:
-    maps = rule.maps([builder.expr(v) for v in operands], builder.expr(out))
+def _maps(
+    rule: Rule, operands: Sequence[Value], out: Value, builder: Builder, guard: bool, twin: Value | None = None
+) -> list[LinearMap]:
+    given = None if twin is None else builder.expr(twin)
+    maps = rule.maps([builder.expr(v) for v in operands], builder.expr(out), given)
     return [replace(m, strong=True) if guard and isinstance(m, Scale) else m for m in maps]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from irad.ir.build import Expr, suffix
 from irad.ir.model import Binary, Call, Cast, Constant, Instruction, Unary, integer
@@ -36,14 +36,16 @@ RULES: dict[str, Rule] = {}
 Partials = Callable[..., tuple[LinearMap, ...]]
 
 
-def rule(*names: str, price: int, integers: tuple[int, ...] = ()) -> Callable[[Partials], Partials]:
+def rule(
+    *names: str, price: int, integers: tuple[int, ...] = (), twin: str | None = None
+) -> Callable[[Partials], Partials]:
     """Make the decorated function the row of the operations `names`; see `Rule` for the rest."""
 
     def add(partials: Partials) -> Partials:
         parameters = inspect.signature(partials).parameters.values()
         arity = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-        wants_out = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-        row = Rule(names[0], partials, arity, price, wants_out, frozenset(integers))
+        wants_out = any(p.name == "out" for p in parameters)
+        row = Rule(names[0], partials, arity, price, wants_out, frozenset(integers), twin)
         for name in names:
             assert name not in RULES, f"two rules for {name}"
             RULES[name] = row
@@ -259,14 +261,14 @@ def _(x: Expr):
 # --- trigonometric functions and their inverses ---------------------------------------------------------------------
 
 
-@rule("sin", price=60)
-def _(x: Expr):
-    return (strong(x.call("cos")),)
+@rule("sin", price=60, twin="cos")
+def _(x: Expr, *, twin: Expr):
+    return (strong(twin),)
 
 
-@rule("cos", price=60)
-def _(x: Expr):
-    return (strong(-x.call("sin")),)
+@rule("cos", price=60, twin="sin")
+def _(x: Expr, *, twin: Expr):
+    return (strong(-twin),)
 
 
 @rule("tan", price=60)
@@ -302,14 +304,14 @@ def _(y: Expr, x: Expr):
 # --- hyperbolic functions and their inverses ------------------------------------------------------------------------
 
 
-@rule("sinh", price=60)
-def _(x: Expr):
-    return (strong(x.call("cosh")),)
+@rule("sinh", price=60, twin="cosh")
+def _(x: Expr, *, twin: Expr):
+    return (strong(twin),)
 
 
-@rule("cosh", price=60)
-def _(x: Expr):
-    return (strong(x.call("sinh")),)
+@rule("cosh", price=60, twin="sinh")
+def _(x: Expr, *, twin: Expr):
+    return (strong(twin),)
 
 
 @rule("tanh", price=80)
@@ -430,6 +432,14 @@ def rule_name(function: str) -> str | None:
         if name in RULES and name not in OPCODES and name not in INTRINSICS_ONLY:
             return name
     return None
+
+
+def twins(instructions: Iterable[Instruction]) -> dict[Instruction, Instruction]:
+    """For sin x the cos x among `instructions`, and the like: the instruction that is the twin of another."""
+    rules = {i: found for i in instructions if isinstance(i, Call) and (found := rule_of(i)) is not None}
+    by_name = {(found.name, call.operands[0]): call for call, found in rules.items()}
+    pairs = ((call, by_name.get((found.twin, call.operands[0]))) for call, found in rules.items() if found.twin)
+    return {call: twin for call, twin in pairs if twin is not None}
 
 
 def rule_of(instruction: Instruction) -> Rule | None:

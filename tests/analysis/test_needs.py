@@ -21,6 +21,8 @@ PARAMETERS = "ptr %x, ptr %y, i64 %n, double %a, double %b, i1 %c"
         ("%v = fdiv double %a, %b", "a b", "v b"),
         ("%v = call double @llvm.exp.f64(double %a)", "a", "v"),
         ("%v = call double @llvm.sin.f64(double %a)", "a", "a"),
+        ("%v = call double @llvm.sin.f64(double %a)\n%w = call double @llvm.cos.f64(double %a)", "a", "w"),
+        ("%v = call double @llvm.sin.f64(double %a)\n%w = call double @llvm.cos.f64(double %b)", "a", "a"),
         ("%v = select i1 %c, double %a, double %b", "a", "c"),
         ("%v = fmul double %a, 3.0", "a", ""),
         (
@@ -37,7 +39,7 @@ def test_read(code: str, active: str, read: str) -> None:
     facts = Facts(text, active=active.split(), shadowed=["x"])
     value = facts["v"]
     assert isinstance(value, Instruction)
-    found = read_by(value, facts.canonical, facts.objects, facts.kinds, facts.activity)
+    found = read_by(value, facts.canonical, facts.objects, facts.kinds, facts.activity, facts.needs.twins)
     assert names(found) == set(read.split())
 
 

@@ -154,6 +154,38 @@ def residual(x: Any, observed: Any) -> Any:
     return total
 
 
+# --- NumPy's own operations -----------------------------------------------------------------------------------------
+
+
+@njit
+def determinant(a: Any) -> Any:
+    return np.linalg.det(a)
+
+
+@njit
+def solved(a: Any, b: Any) -> Any:
+    return np.sum(np.linalg.solve(a, b))
+
+
+@njit
+def weighted_ranks(x: Any, w: Any) -> Any:
+    total = 0.0
+    for weight, value in zip(w, np.sort(x)):  # noqa: B905
+        total += weight * value * value
+    return total
+
+
+@njit
+def looked_up(q: Any, knots: Any, table: Any) -> Any:
+    total = 0.0
+    for k in range(q.size):
+        j = np.searchsorted(knots, q[k]) - 1
+        t = (q[k] - knots[j]) / (knots[j + 1] - knots[j])
+        total += (1.0 - t) * table[j] + t * table[j + 1]
+        total += 0.5 * np.interp(q[k], knots, table)
+    return total
+
+
 # --- control --------------------------------------------------------------------------------------------------------
 
 

@@ -72,9 +72,30 @@ def _recurrence(x: float, p: float, steps: int) -> tuple[float, float]:
     return by_x + sum_x, by_p + sum_p
 
 
+def _ranked(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    bar, order = np.empty_like(x), np.argsort(x)
+    bar[order] = 2.0 * w * x[order]
+    return bar
+
+
+def _interpolated(q: np.ndarray, knots: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, ...]:
+    """1.5 linear interpolations of each q, with respect to all three."""
+    bars = np.zeros_like(q), np.zeros_like(knots), np.zeros_like(table)
+    for i, point in enumerate(q):
+        j = int(np.searchsorted(knots, point)) - 1
+        width = knots[j + 1] - knots[j]
+        t, slope = (point - knots[j]) / width, (table[j + 1] - table[j]) / width
+        bars[0][i] += 1.5 * slope
+        bars[1][j : j + 2] += 1.5 * slope * np.array([t - 1.0, -t])
+        bars[2][j : j + 2] += 1.5 * np.array([1.0 - t, t])
+    return bars
+
+
 TRIANGLE = array(0.3, 1.0, 2.0, -1.0, 0.5, 4.0)
 TABLE = array(2.0, -1.1, 0.5, 1.2, 1.3, -0.7, 0.2, -0.5, 1.5, -1.7, 0.85, -0.9, -1.2, -0.6, -1.19).reshape(3, 5)
 FACTORS, FACTOR_WEIGHTS = array(2.0, 0.0, 3.0, 4.0), array(1.0, -2.0, 0.5, 3.0)
+RANKED, RANK_WEIGHTS = array(3.0, -1.0, 2.0, 0.5, 10.0), np.arange(1.0, 6.0)
+QUERIES, KNOTS, VALUES = array(0.25, 1.7, 2.2), array(0.0, 1.0, 2.0, 3.5), array(1.0, -1.0, 4.0, 0.0)
 BACKWARDS = np.arange(1.0, 11.0)[::-2]
 GRID = np.arange(6.0).reshape(2, 3).T
 IN_PLACE = array(1.1, -0.7, 0.9)
@@ -139,6 +160,17 @@ CASES = [
         (6.0 * BACKWARDS[::-1], 2.0 * (np.arange(3.0)[:, None] + 2.0 * np.arange(2.0)) * GRID),
     ),
     Case(k.products, lambda: (FACTORS.copy(), FACTOR_WEIGHTS), (0,), (_products(FACTORS, FACTOR_WEIGHTS),)),
+    Case(
+        k.determinant, lambda: (array(1.0, 2.0, 2.0, 4.0).reshape(2, 2),), (0,), (np.array([[4.0, -2.0], [-2.0, 1.0]]),)
+    ),
+    Case(k.solved, lambda: (np.eye(2), array(1.0, 3.0)), (0, 1), (np.tile([-1.0, -3.0], (2, 1)), np.ones(2))),
+    Case(k.weighted_ranks, lambda: (RANKED.copy(), RANK_WEIGHTS), (0,), (_ranked(RANKED, RANK_WEIGHTS),)),
+    Case(
+        k.looked_up,
+        lambda: (QUERIES.copy(), KNOTS.copy(), VALUES.copy()),
+        (0, 1, 2),
+        _interpolated(QUERIES, KNOTS, VALUES),
+    ),
     Case(k.long_recurrence, lambda: (1.0, 0.3, 1_000_000), (0, 1), _recurrence(1.0, 0.3, 1_000_000), tolerance=1e-10),
     Case(k.horner, lambda: (3.0, np.empty(0)), (0, 1), (6.0, np.empty(0))),
     Case(k.recursive_series, lambda: (0.9, 6), (0,), (sum(j * 0.9 ** (j - 1) for j in range(1, 7)),)),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.np.unsafe.ndarray import to_fixed_tuple
 
 import irad
 from kernels import ba
@@ -23,44 +24,29 @@ Active, Const = irad.Active, irad.Const
 
 
 @njit
-def residuals(r0, r1, r2, c0, c1, c2, f, p0, p1, k1, k2, x0, x1, x2, w, m0, m1):
-    """The two errors of an observation m of the point x with weight w, by a camera (r, c, f, p, k)."""
-    z0, z1, z2 = ba.rotate(r0, r1, r2, x0 - c0, x1 - c1, x2 - c2)
+def residuals(camera, point, w, m):
+    """The two errors of an observation m of a point with weight w, by a camera (r, c, f, p, k); tuples of floats."""
+    r0, r1, r2, c0, c1, c2, f, p0, p1, k1, k2 = camera
+    z0, z1, z2 = ba.rotate(r0, r1, r2, point[0] - c0, point[1] - c1, point[2] - c2)
     u = z0 / z2
     v = z1 / z2
     s = u * u + v * v
     scale = f * (1.0 + k1 * s + k2 * s * s)
-    return w * (u * scale + p0 - m0), w * (v * scale + p1 - m1)
+    return w * (u * scale + p0 - m[0]), w * (v * scale + p1 - m[1])
 
 
 @njit
-def _row(c, x, w, m, seed, row):
-    """Write one row of a block; the errors."""
-    errors, bars = irad.autodiff(
-        irad.Reverse,
-        residuals,
-        Active(c[0]),
-        Active(c[1]),
-        Active(c[2]),
-        Active(c[3]),
-        Active(c[4]),
-        Active(c[5]),
-        Active(c[6]),
-        Active(c[7]),
-        Active(c[8]),
-        Active(c[9]),
-        Active(c[10]),
-        Active(x[0]),
-        Active(x[1]),
-        Active(x[2]),
-        Active(w),
-        Const(m[0]),
-        Const(m[1]),
-        seed=seed,
-    )
-    for j, bar in enumerate(bars):
-        row[j] = bar
-    return errors
+def _fill_block(camera, x, w, m, errors, block):
+    """Write the errors of an observation and their derivatives, a row (15) each."""
+    c, p, o = Active(to_fixed_tuple(camera, 11)), Active(to_fixed_tuple(x, 3)), Const((m[0], m[1]))
+    (errors[0], errors[1]), first = irad.autodiff(irad.Reverse, residuals, c, p, Active(w), o, seed=(1.0, 0.0))
+    _, second = irad.autodiff(irad.Reverse, residuals, c, p, Active(w), o, seed=(0.0, 1.0))
+    for row, (c_bar, x_bar, w_bar) in enumerate((first, second)):
+        for j in range(11):
+            block[row, j] = c_bar[j]
+        for j in range(3):
+            block[row, 11 + j] = x_bar[j]
+        block[row, 14] = w_bar
 
 
 @njit
@@ -69,8 +55,7 @@ def blocks_by_irad(cameras, points, weights, observations, features, errors, wei
     for o in range(observations.shape[0]):
         c, x = cameras[observations[o, 0]], points[observations[o, 1]]
         w, m = weights[o], features[o]
-        errors[o, 0], errors[o, 1] = _row(c, x, w, m, (1.0, 0.0), blocks[o, 0])
-        _row(c, x, w, m, (0.0, 1.0), blocks[o, 1])
+        _fill_block(c, x, w, m, errors[o], blocks[o])
         weight_errors[o] = 1.0 - w * w
         diagonal[o] = -2.0 * w
 
