@@ -32,7 +32,7 @@ bench: .venv/.stamp
 	@.venv/bin/python -m tools.bench
 
 test: check
-	.venv/bin/python -m pytest -q -n $(JOBS)
+	.venv/bin/python -m pytest -q -n $(JOBS) --dist worksteal
 
 check: .venv/.stamp
 	.venv/bin/ruff check .
@@ -52,7 +52,7 @@ support: .venv/.stamp
 
 matrix: .venv-oldest/.stamp .venv-newest/.stamp
 	@for venv in .venv-oldest .venv-newest; do \
-		$$venv/bin/irad --version && $$venv/bin/python -m pytest -q -n $(JOBS) || exit 1; done
+		$$venv/bin/irad --version && $$venv/bin/python -m pytest -q -n $(JOBS) --dist worksteal || exit 1; done
 
 clean:
 	rm -rf .venv .venv-oldest .venv-newest .pytest_cache .ruff_cache .import_linter_cache .hypothesis build *.egg-info

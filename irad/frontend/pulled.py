@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irad.frontend import functions
+from irad.frontend import functions, target
 from irad.frontend.callable import DerivativeFunction, kernel_of
 from irad.frontend.shadows import Code
 from irad.frontend.split import ARGUMENTS, CAREFUL, TAPE, Release, release_tape
@@ -45,7 +45,8 @@ class PullbackType(_types.Callable):
     def get_impl_key(self, sig: Any) -> Any:
         if self not in _known:
             _known.add(self)
-            _registry.cpu_target.target_context.insert_func_defn([(self._call, self, (_types.VarArg(_types.Any),))])
+            for one in (_registry.cpu_target, target.target):
+                one.target_context.insert_func_defn([(self._call, self, (_types.VarArg(_types.Any),))])
         return self
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -74,13 +75,8 @@ def bind(f: Any, wrt: tuple[int, ...]) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             made = _cgutils.create_struct_proxy(kind)(context, builder)
-            size = context.get_constant(_types.intp, context.get_abi_sizeof(_HELD))
-            made.tape = context.nrt.meminfo_alloc_dtor(builder, size, _destructor(context, builder.module, choice))
-            data = builder.bitcast(context.nrt.meminfo_data(builder, made.tape), _HELD.as_pointer())
-            for at, part in enumerate((TAPE, CAREFUL)):
-                value = builder.extract_value(values[0], part)
-                slot = builder.gep(data, [_ir.IntType(32)(0), _ir.IntType(32)(at)])
-                builder.store(builder.zext(value, slot.type.pointee) if value.type.width < 8 else value, slot)
+            if context.target_name != target.NAME:  # in code that is differentiated in turn, tapes end with it
+                made.tape = _holder(context, builder, choice, values[0])
             context.nrt.incref(builder, state, values[0])
             made.state = values[0]
             return made._getvalue()
@@ -88,6 +84,18 @@ def bind(f: Any, wrt: tuple[int, ...]) -> Any:
         return kind(state), generate
 
     return _extending.intrinsic(irad_bind)
+
+
+def _holder(context: Any, builder: Any, choice: Any, state: Any) -> Any:
+    """An object of the runtime with whose last reference the tape of `state` is given back."""
+    size = context.get_constant(_types.intp, context.get_abi_sizeof(_HELD))
+    holder = context.nrt.meminfo_alloc_dtor(builder, size, _destructor(context, builder.module, choice))
+    data = builder.bitcast(context.nrt.meminfo_data(builder, holder), _HELD.as_pointer())
+    for at, part in enumerate((TAPE, CAREFUL)):
+        value = builder.extract_value(state, part)
+        slot = builder.gep(data, [_ir.IntType(32)(0), _ir.IntType(32)(at)])
+        builder.store(builder.zext(value, slot.type.pointee) if value.type.width < 8 else value, slot)
+    return holder
 
 
 def _destructor(context: Any, module: Any, choice: Any) -> Any:

@@ -139,3 +139,23 @@ def test_jacobians_of_a_lambda() -> None:
     right = np.diag(np.cos(x) * x[0]) + np.outer(np.sin(x), [1.0, 0.0])
     for jacobian in (irad.jacfwd, irad.jacrev):
         assert np.allclose(jacobian(lambda z: np.sin(z) * z[0])(x), right)
+
+
+@njit
+def scaled(x, y):
+    return np.sin(x) * y, x * y * y
+
+
+@njit
+def pulled_back(x):
+    (first, _), pull = irad.vjp(scaled, x, 2.0)
+    x_bar, y_bar = pull((1.0, 0.5))
+    return x_bar * y_bar + first
+
+
+def test_a_pullback_in_differentiated_code() -> None:
+    for x in (0.3, -1.1):
+        x_bar, y_bar = 2.0 * np.cos(x) + 2.0, np.sin(x) + 2.0 * x
+        right = -2.0 * np.sin(x) * y_bar + x_bar * (np.cos(x) + 2.0) + 2.0 * np.cos(x)
+        assert irad.grad(pulled_back)(x) == pytest.approx(right, rel=1e-12)
+        assert irad.jvp(pulled_back, (x,), (1.0,))[1] == pytest.approx(right, rel=1e-12)
