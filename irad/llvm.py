@@ -183,11 +183,8 @@ def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     module = parse(text)
     _internalize(module, keep)
     _pipeline(module, level, vectorize=True)
-    for name in keep:
-        function = module.get_function(name)
-        if _is_small(function):
-            function.add_function_attribute("alwaysinline")
-    return rewrite.without_used(str(module))
+    small = [name for name in keep if _is_small(module.get_function(name))]
+    return rewrite.inlined(rewrite.without_used(str(module)), small)
 
 
 def assembly(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 # --- Numba's runtime ------------------------------------------------------------------------------------------------
@@ -349,11 +349,15 @@ def to_inline(text: str, name: str) -> frozenset[str]:
 
 def mark_inline(text: str, name: str) -> str:
     """`text` with the functions of `to_inline` marked `alwaysinline`."""
+    return inlined(text, to_inline(text, name))
+
+
+def inlined(text: str, names: Collection[str]) -> str:
+    """`text` with the functions `names` marked `alwaysinline`."""
     lines = text.split("\n")
-    inline = to_inline(text, name)
     for at, line in enumerate(lines):
         named = _NAME.match(line)
-        if named and named[1].strip('"') in inline:
+        if named and named[1].strip('"') in names:
             lines[at] = _AFTER_PARAMETERS.sub(r"\1 alwaysinline\2", line)
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from irad.ir.types import DOUBLE, SINGLE
-from tests.rules.harness import ROWS
+from tests.rules.harness import MISCOMPILED, ROWS
 
 PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 ROW = re.compile(r"\| `(\w+)` \|[^|]*\| `(\(.*?\))` \| `(\(.*?\))` \|")
@@ -43,7 +43,9 @@ def test_a_convention_holds(rows, name, at, slope, type):
         assert same(row.jvp(at, unit), slope[i])
 
 
-@pytest.mark.parametrize("name", [n for n, t in ROWS if t == DOUBLE and re.match("f?(max|min)", n)])
+@pytest.mark.parametrize(
+    "name", [n for n, t in ROWS if t == DOUBLE and re.match("f?(max|min)", n) and n not in MISCOMPILED]
+)
 @pytest.mark.parametrize(
     "at", [(1.0, 1.0), (0.0, -0.0), (-0.0, 0.0), (math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0)]
 )
