@@ -183,7 +183,7 @@ def optimize(text: str, keep: Collection[str], level: int = 3) -> str:
     module = parse(text)
     _internalize(module, keep)
     _pipeline(module, level, vectorize=True)
-    small = [name for name in keep if _is_small(module.get_function(name))]
+    small = [name for name in keep if _joins_callers(module.get_function(name))]
     return rewrite.inlined(rewrite.without_used(str(module)), small)
 
 
@@ -237,7 +237,9 @@ def _internalize(module: Any, keep: Collection[str]) -> None:
             function.linkage = "internal"
 
 
-def _is_small(function: Any) -> bool:
+def _joins_callers(function: Any) -> bool:
+    if any(b"noinline" in group for group in function.attributes):
+        return False
     instructions = (i for block in function.blocks for i in block.instructions)
     return next(islice(instructions, SMALL, None), None) is None
 
