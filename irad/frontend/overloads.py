@@ -12,7 +12,7 @@ from irad.frontend.target import need
 _arrays: Any = need("numba.np.arrayobj", "raise_with_shape_context", "ol_raise_with_shape_context_cpu")
 _math: Any = need("numba.np.arraymath")
 _extending: Any = need("numba.extending", "overload", "register_jitable")
-_types: Any = need("numba.core.types", "Integer", "UniTuple", "Tuple", "BaseTuple")
+_types: Any = need("numba.core.types", "Integer", "UniTuple", "Tuple", "BaseTuple", "intp")
 _numpy: Any = importlib.import_module("numpy")
 
 tuple_setitem: Any = need("numba.cpython.unsafe.tuple", "tuple_setitem").tuple_setitem
@@ -39,11 +39,16 @@ class _Worded(type):
 
 
 class SliceError(ValueError, metaclass=_Worded):
-    """Numba's ValueError for a slice assigned from another shape."""
+    """Numba's ValueError for a slice assigned from another shape, in the words of the Numba at hand."""
 
     @classmethod
-    def worded(cls, source: Any, slice: Any = None) -> BaseException:
-        return ValueError(f"cannot assign slice of shape {slice} from input of shape {source}")
+    def worded(cls, source: tuple[int, ...], index: tuple[int, ...]) -> BaseException:
+        kinds = (_types.UniTuple(_types.intp, len(shape)) for shape in (source, index))
+        try:
+            _arrays.ol_raise_with_shape_context_cpu(*kinds)(source, index)
+        except ValueError as error:
+            return error.with_traceback(None)
+        raise AssertionError("Numba's own implementation raises")
 
 
 class AxisError(ValueError, metaclass=_Worded):

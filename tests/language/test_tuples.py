@@ -118,7 +118,7 @@ def test_inside_njit_and_by_pullback() -> None:
         return irad.grad(kernel, (0, 1))(model, data)
 
     expected = gradient(*arguments())[1]
-    assert np.array_equal(flat(inside(*arguments())), flat(expected))
+    np.testing.assert_allclose(flat(inside(*arguments())), flat(expected), rtol=1e-14)  # sums may be reassociated
     _, pullback = irad.vjp(kernel, *arguments())
     assert flat(pullback(2.0)) == pytest.approx(2 * flat(expected), rel=1e-13)
 
