@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import pickle
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
 import numba
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from irad.frontend.lower import lower
-from tests.frontend.corpus import CASES, Case, sum_of_squares
+from tests.frontend.corpus import CASES, Case
 from tests.frontend.linked import linked, normal_form
 
 WORKERS = 2
@@ -23,8 +24,7 @@ WORKERS = 2
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, str]:
-    """What happened to each case: "equal", or a description. Run in forked workers, so that a crash is an outcome."""
-    lower(sum_of_squares, (numba.float64[::1],))  # warm: the workers inherit Numba's registries
+    """What happened to each case: "equal", or a description. Run in processes of their own: a crash is an outcome."""
     found: dict[str, str] = {}
     batches = [list(CASES)[i::WORKERS] for i in range(WORKERS)]
     for running in [_start(batch) for batch in batches]:
@@ -41,25 +41,26 @@ def test_equals_numba_bit_for_bit(name: str, outcomes: dict[str, str]) -> None:
 
 @dataclass
 class Worker:
-    """A forked process that runs the cases `names`, in order."""
+    """A process that runs the cases `names`, in order. Not forked: BLAS does not survive that once it was used."""
 
-    pid: int
+    process: SpawnProcess
     reader: Connection
     names: list[str]
 
 
 def _start(names: list[str]) -> Worker:
-    reader, writer = Pipe(duplex=False)
-    pid = os.fork()
-    if pid:
-        writer.close()
-        return Worker(pid, reader, names)
-    try:
-        warnings.simplefilter("ignore")
-        for name in names:
-            writer.send((name, _outcome(CASES[name])))
-    finally:
-        os._exit(0)
+    spawning = multiprocessing.get_context("spawn")
+    reader, writer = spawning.Pipe(duplex=False)
+    process = spawning.Process(target=_work, args=(names, writer))
+    process.start()
+    writer.close()
+    return Worker(process, reader, names)
+
+
+def _work(names: list[str], writer: Connection) -> None:
+    warnings.simplefilter("ignore")
+    for name in names:
+        writer.send((name, _outcome(CASES[name])))
 
 
 def _finished(worker: Worker, found: dict[str, str]) -> Worker | None:
@@ -67,7 +68,7 @@ def _finished(worker: Worker, found: dict[str, str]) -> Worker | None:
     with suppress(EOFError):
         while True:
             found.update([worker.reader.recv()])
-    os.waitpid(worker.pid, 0)
+    worker.process.join()
     left = [name for name in worker.names if name not in found]
     if not left:
         return None
