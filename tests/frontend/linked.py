@@ -12,7 +12,7 @@ from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 from irad.errors import Unsupported
-from irad.frontend import abi, target
+from irad.frontend import abi, layout, target
 from irad.frontend.lower import Lowered
 from irad.frontend.operations import completed
 from irad.ir.types import PTR
@@ -74,7 +74,7 @@ def runnable(text: str, lowered: Lowered) -> str:
 
 def _entry_text(lowered: Lowered) -> str:
     signature = lowered.signature
-    kinds = [abi._converted(t) for t in ArgPacker(default_manager, signature.args).argument_types]
+    kinds = [layout.converted(t) for t in ArgPacker(default_manager, signature.args).argument_types]
     names = [f"%a{i}" for i in range(len(kinds))]
     parameters = ", ".join(["ptr %ret", "ptr %exc", *(f"{k} {n}" for k, n in zip(kinds, names, strict=True))])
     lines = [f"define i32 @{entry(lowered)}({parameters}) {{", f"  %status = call i32 @{lowered.name}({parameters})"]
