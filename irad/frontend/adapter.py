@@ -18,7 +18,7 @@ from irad.frontend.layout import instance_type
 from irad.frontend.target import need
 from irad.ir.types import PTR, Float, Int, Type, size_of
 
-_types: Any = need("numba.core.types", "BaseTuple", "Record")
+_types: Any = need("numba.core.types", "BaseTuple", "Record", "Optional")
 _REBOUND = re.compile(r'call void @"irad\.rebound ([^"]+)"\(\)')
 
 
@@ -81,7 +81,7 @@ class _Adapter:
 
     def hand_over(self, kind: Any, path: str, given: Iterator[_Given]) -> None:
         """Pass an argument of the kernel's."""
-        if isinstance(kind, boxes.Opened):
+        if isinstance(kind, boxes.Opened) and not isinstance(kind.origin, _types.Optional):
             self.passed += [f"{PTR} {value}" for value in self.whole(kind, path, given)]
         elif isinstance(kind, _types.BaseTuple):
             for suffix, inner in boxes.suffixes(kind):

@@ -8,7 +8,7 @@ from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
 from irad.frontend.abi import floats_in
-from irad.frontend.boxes import Opened, closed, is_instance, is_opened_instance, opened, suffixes, tuple_like
+from irad.frontend.boxes import Opened, closed, is_box, is_instance, is_opened_instance, opened, suffixes, tuple_like
 from irad.frontend.lower import place_of
 from irad.frontend.opening import close_value, open_value
 from irad.frontend.shadows import Code, View, shadow_type
@@ -22,6 +22,7 @@ _types: Any = need(
     "Complex",
     "Record",
     "ClassInstanceType",
+    "Optional",
     "Omitted",
     "unliteral",
 )
@@ -132,6 +133,8 @@ def derivative_type(kind: Any) -> Any:
         return opened(kind).types[0]
     if is_instance(kind) and has_derivative(kind):
         return kind
+    if is_box(kind) and has_derivative(kind):
+        return _types.Optional(derivative_type(kind.type))
     if has_shadow(kind):
         return shadow_type(kind)
     return kind if is_number(kind) else _types.none
@@ -147,7 +150,7 @@ def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
     BadArgumentType: another structure, dtype or rank.
     """
     match closed(wanted):
-        case _types.ClassInstanceType():
+        case _types.ClassInstanceType() | _types.Optional():
             if given != wanted:
                 raise _unlike(kernel, what, wanted, given)
         case _types.Record():

@@ -1,8 +1,9 @@
-"""Structures that are arguments: jitclass instances and single records, and the arrays that they stand for.
+"""Structures that are arguments (jitclass instances, single records, what may be None), and what they are opened to.
 
-A program takes a structure opened: its numbers as an array of one record that lies where they lie, and each attribute
-that holds more than numbers (an array, another instance) as an argument of its own. `irad.frontend.adapter` puts it
-together again for the kernel, so that nothing behind it knows of structures.
+A program takes an instance opened: its numbers as an array of one record that lies where they lie, and each attribute
+that holds more than numbers (an array, another instance) as an argument of its own; a record as an array without
+dimensions; what may be None as the value and whether it is there. `irad.frontend.adapter` puts them together again for
+the kernel, so that nothing behind it knows of structures.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from irad.ir.types import field_offset, size_of
 
 _types: Any = need(
     "numba.core.types",
-    *("Array", "BaseTuple", "BaseNamedTuple", "Tuple", "UniTuple", "Record", "ClassInstanceType", "Type"),
+    *("Array", "BaseTuple", "BaseNamedTuple", "Tuple", "UniTuple", "Record", "ClassInstanceType", "Type", "Optional"),
     *("Float", "Complex", "Integer", "Boolean", "NPDatetime", "NPTimedelta"),
 )
 _models: Any = need("numba.core.datamodel.models", "TupleModel")
@@ -80,6 +81,8 @@ class Attribute:
 
 def is_box(kind: Any) -> bool:
     """Whether it is a structure that is opened."""
+    if isinstance(kind, _types.Optional):
+        return isinstance(kind.type, (*_NUMBERS, _types.Array))
     return isinstance(kind, _types.ClassInstanceType | _types.Record)
 
 
@@ -127,7 +130,9 @@ def suffixes(kind: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts(kind: Any) -> tuple[Part, ...]:
-    """What a structure is opened to: the array of one record, and the attributes that are no numbers."""
+    """What a structure is opened to."""
+    if isinstance(kind, _types.Optional):
+        return Part("", kind.type), Part(" is not None", _types.boolean)
     if isinstance(kind, _types.Record):
         return (Part("", _types.Array(kind, 0, "C")),)
     others = [one for one in attributes(kind) if not one.is_number]

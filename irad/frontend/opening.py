@@ -11,7 +11,7 @@ from irad.frontend.boxes import Opened, opened
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
-_types: Any = need("numba.core.types", "BaseTuple", "Record", "UniTuple")
+_types: Any = need("numba.core.types", "BaseTuple", "Record", "UniTuple", "Optional")
 _cgutils: Any = need("numba.core.cgutils", "if_unlikely", "is_null", "raw_memcpy", "alloca_once")
 _jitclass: Any = need("numba.experimental.jitclass.base", "imp_dtor", "_mangle_attr")
 
@@ -22,11 +22,20 @@ def open_value(code: Code, kind: Any, value: Any) -> Any:
         return value
     if isinstance(kind, _types.BaseTuple):
         inside = [open_value(code, inner, code.builder.extract_value(value, i)) for i, inner in enumerate(kind.types)]
+    elif isinstance(kind, _types.Optional):
+        inside = _optional(code, kind, value)
     elif isinstance(kind, _types.Record):
         inside = [_record(code, opened(kind).types[0], value, None)]
     else:
         inside = _attributes(code, kind, value)
     return code.context.make_tuple(code.builder, opened(kind), inside)
+
+
+def _optional(code: Code, kind: Any, value: Any) -> list[Any]:
+    """The value, nothing but zeros where it is None, and whether it is there."""
+    given = code.context.make_helper(code.builder, kind, value=value)
+    nothing = _cgutils.get_null_value(given.data.type)
+    return [code.builder.select(given.valid, given.data, nothing), given.valid]
 
 
 def _attributes(code: Code, kind: Any, value: Any) -> list[Any]:
@@ -49,10 +58,14 @@ def _record(code: Code, kind: Any, data: Any, meminfo: Any) -> Any:
 def close_value(code: Code, kind: Opened, value: Any, own: Any = None) -> Any:
     """A new structure of the parts in `value`, of type `kind`; it holds references of its own.
 
+    Or what may be None, with a reference where it is there.
+
     own: where numbers that are no floats come from, opened too; from `value` where it is not given. A record lies on
     the stack of the function that is generated.
     """
     b, context, origin = code.builder, code.context, kind.origin
+    if isinstance(origin, _types.Optional):
+        return _option(code, origin, *(b.extract_value(value, i) for i in (0, 1)))
     source = code.fields(View("", kind.types[0], b.extract_value(value, 0)))
     if isinstance(origin, _types.Record):
         memory = _cgutils.alloca_once(b, context.get_data_type(origin))
@@ -71,6 +84,15 @@ def close_value(code: Code, kind: Opened, value: Any, own: Any = None) -> Any:
             at += 1
         setattr(memory, _jitclass._mangle_attr(one.name), found)
     return instance._getvalue()
+
+
+def _option(code: Code, kind: Any, data: Any, valid: Any) -> Any:
+    made = code.context.make_helper(code.builder, kind)
+    made.data, made.valid = data, valid
+    value = made._getvalue()
+    code.context.nrt.incref(code.builder, kind, value)
+    code.on_failure.append(lambda: code.context.nrt.decref(code.builder, kind, value))
+    return value
 
 
 def _have_floats(kind: Any) -> bool:
