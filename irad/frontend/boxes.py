@@ -150,9 +150,9 @@ def attributes(kind: Any) -> tuple[Attribute, ...]:
 
 
 def _is_number(kind: Any) -> bool:
-    if isinstance(kind, _types.UniTuple):
-        return kind.count > 0 and _is_number(kind.dtype)
-    return isinstance(kind, _NUMBERS) and not (isinstance(kind, _types.Float) and kind.bitwidth == _HALF)
+    """Whether it is a number or a tuple of numbers of one type, which a record can hold."""
+    one = kind.dtype if isinstance(kind, _types.UniTuple) and kind.count else kind
+    return isinstance(one, _NUMBERS) and not (isinstance(one, _types.Float) and one.bitwidth == _HALF)
 
 
 def _record(kind: Any) -> Any:
@@ -172,5 +172,5 @@ def _record(kind: Any) -> Any:
 
 def _format(kind: Any) -> Any:
     if isinstance(kind, _types.UniTuple):
-        return np.dtype((_format(kind.dtype), (kind.count,)))
+        return np.dtype((_numpy.as_dtype(kind.dtype), (kind.count,)))
     return np.dtype(_numpy.as_dtype(kind))

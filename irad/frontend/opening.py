@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from irad.errors import BadArgumentValue
 from irad.frontend import boxes
 from irad.frontend.abi import floats_in
 from irad.frontend.boxes import Opened, opened
@@ -42,8 +43,21 @@ def _attributes(code: Code, kind: Any, value: Any) -> list[Any]:
     instance = code.context.make_helper(code.builder, kind, value=value)
     memory = _memory(code, kind, instance.data)
     inside = [_record(code, opened(kind).types[0], instance.data, instance.meminfo)]
-    others = (one for one in boxes.attributes(kind) if not one.is_number)
-    return [*inside, *(open_value(code, one.kind, _get(memory, one.name)) for one in others)]
+    for one in boxes.attributes(kind):
+        if not one.is_number:
+            held = _get(memory, one.name)
+            _refuse_nothing(code, one, held)
+            inside.append(open_value(code, one.kind, held))
+    return inside
+
+
+def _refuse_nothing(code: Code, attribute: boxes.Attribute, value: Any) -> None:
+    """An attribute that was never set holds an empty array, but no instance."""
+    if boxes.is_instance(attribute.kind):
+        inner = code.context.make_helper(code.builder, attribute.kind, value=value)
+        why = f"the attribute {attribute.name} of an instance was never set"
+        error = BadArgumentValue(why, hint="give it an instance in the constructor")
+        code.refuse_if(_cgutils.is_null(code.builder, inner.data), error)
 
 
 def _record(code: Code, kind: Any, data: Any, meminfo: Any) -> Any:

@@ -284,12 +284,26 @@ def returned(o, x):
     return o
 
 
+@jitclass([("k", float64), ("table", Table.class_type.instance_type)])
+class Unset:
+    """Has an attribute that its constructor forgets."""
+
+    def __init__(self, k):
+        self.k = k
+
+
+@njit
+def of_unset(o, x):
+    return o.k * x
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: irad.grad(exchanged, 1)(X, 0.5), "test_jitclass.py"),
         (lambda: irad.grad(assigned, 1)(Oscillator(0.5, X), 2.0), "o.w of an argument is assigned"),
         (lambda: irad.jvp(returned, (Oscillator(0.5, X), 2.0), (None, 1.0)), "return is of Numba type instance"),
+        (lambda: irad.grad(of_unset, 1)(Unset(0.5), 2.0), "the attribute table of an instance was never set"),
         (lambda: irad.check_grads(stepped, (Oscillator(0.5, X), 2.0)), "o is (.|\n)*copies"),
     ],
 )
