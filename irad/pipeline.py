@@ -31,7 +31,7 @@ from irad.emit.runtime import allocating, concretize, without_calls
 from irad.emit.scopes import Scopes
 from irad.emit.whole import swept
 from irad.errors import IradError, Place, Unsupported
-from irad.frontend import abi, whole
+from irad.frontend import abi, layout, whole
 from irad.frontend.lower import Lowered, lower
 from irad.frontend.operations import Derived, completed
 from irad.ir.check import check
@@ -279,12 +279,12 @@ class Derivation:
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
         """Pointer arguments that overlap no other memory."""
         if not is_root:
-            return [a for a in function.arguments if any(w.startswith("noalias") for w in a.attributes)]
+            return list(filter(_is_noalias, function.arguments))
         roles = ["data", "data", *(leaf.role for leaf, _ in self.flat())]
         return [
             a
             for i, (a, role) in enumerate(zip(function.arguments, roles, strict=True))
-            if i < 2 or (role == "data" and not self.request.aliased)
+            if i < 2 or (role == "data" and (_is_noalias(a) or not self.request.aliased))
         ]
 
     @cached_property
@@ -372,7 +372,7 @@ class Derivation:
             self.leaves,
             self.request.activity,
             self.result,
-            abi.struct_type(self.result_type),
+            layout.struct_type(self.result_type),
             self.checks(),
             self.request.value,
         )
@@ -382,7 +382,8 @@ class Derivation:
         if self.request.aliased:
             return ()
         root = self.functions[self.root]
-        data = [i for i, (leaf, _) in enumerate(self.flat()) if leaf.role == "data"]
+        pairs = enumerate(zip(self.flat(), root.function.arguments[2:], strict=True))
+        data = [i for i, ((leaf, _), argument) in pairs if leaf.role == "data" and not _is_noalias(argument)]
         written = {i for i in data if root.memory.writes.get(Object("argument", root.function.arguments[i + 2]))}
         return tuple((i, j) for i in data for j in data if i < j and (i in written or j in written))
 
@@ -495,6 +496,11 @@ def _drop_frees(module: Module) -> None:
     for function in module.functions.values():
         without_calls(function, "irad_free")
     module.functions.pop("irad_free", None)
+
+
+def _is_noalias(argument: Argument) -> bool:
+    """Whether the text itself promises that nothing else overlaps what an argument points to."""
+    return any(word.startswith("noalias") for word in argument.attributes)
 
 
 def _with_shadows(stable: Memory, canon: Canonical) -> Memory:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from irad import llvm
 from irad.analysis.nonnegative import decided
-from irad.errors import IradError, Place
+from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi
-from irad.frontend.lower import Lowered
+from irad.frontend.adapter import rebound
+from irad.frontend.boxes import opened
+from irad.frontend.lower import Lowered, parameter_names
 from irad.ir.model import Value, integer
 from irad.ir.read import read
 from irad.ir.types import I1
@@ -17,7 +19,7 @@ from irad.ir.write import write
 
 
 def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
-    """The LLVM parameters of each argument.
+    """The LLVM parameters of each argument, structures opened.
 
     Raises
     ------
@@ -25,7 +27,8 @@ def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
     """
     kinds = lowered.signature.args
     try:
-        return tuple(abi.leaves(t, n) for t, n in zip(kinds, _parameter_names(lowered, len(kinds)), strict=True))
+        names = parameter_names(lowered.dispatcher, len(kinds))
+        return tuple(abi.leaves(opened(kind), name) for kind, name in zip(kinds, names, strict=True))
     except IradError as error:
         raise error.at(place_of_kernel(lowered)) from None
 
@@ -34,8 +37,17 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
     """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
 
     `groups` are the leaves of each argument.
+
+    Raises
+    ------
+    Unsupported: an attribute of an instance may be given another array.
     """
     text = llvm.normalize(lowered.text, lowered.name)
+    if attribute := rebound(text):
+        raise Unsupported(
+            f"the attribute {attribute} of an argument is assigned, or the instance goes where it cannot be followed",
+            hint="write into the array that it holds; make an instance that is to hold other arrays in the kernel",
+        )
     module = read(text)
     lengths: set[int] = set()
     first = 2  # behind where the result and the exception go
@@ -66,9 +78,3 @@ def place_of_kernel(lowered: Lowered) -> Place | None:
     text = linecache.getlines(code.co_filename)
     below = (n for n in range(code.co_firstlineno, len(text) + 1) if text[n - 1].lstrip().startswith("def "))
     return Place(code.co_filename, next(below, code.co_firstlineno))
-
-
-def _parameter_names(lowered: Lowered, count: int) -> Sequence[str]:
-    names: Iterable[str] = lowered.dispatcher.py_func.__code__.co_varnames[:count]
-    found = list(names)
-    return found + [f"argument{i}" for i in range(len(found), count)]

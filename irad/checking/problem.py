@@ -11,7 +11,8 @@ from irad import api
 from irad.checking.copies import Floats, bits, copies, floats, is_array, is_float, is_single, leaves, protect, rebuilt
 from irad.checking.differences import Slope, slope
 from irad.errors import BadArgumentType, BadArgumentValue
-from irad.frontend import functions
+from irad.frontend import functions, signature
+from irad.frontend.boxes import opened
 from irad.frontend.callable import DerivativeFunction, kernel_of
 
 Entry = tuple[int, tuple[int, ...]]
@@ -25,6 +26,7 @@ class Problem:
         kernel = kernel_of(f)
         self.f, self.name, self.names = f, kernel.name, kernel.names
         self._call: Callable[..., Any] = f if isinstance(f, DerivativeFunction) else kernel.dispatcher
+        _refuse_structures(kernel.names, args)
         self.args = [_without_overlap(value) for value in args]
         if len(self.args) != len(self.names):
             raise BadArgumentType(f"{self.name} takes {len(self.names)} arguments, not {len(self.args)}")
@@ -249,6 +251,15 @@ class Problem:
         changing: list[Any] = [leaf for leaf in inside if np.iscomplexobj(leaf) or is_float(leaf) or is_array(leaf)]
         found: list[Floats] = [np.asarray(leaf, np.complex128).imag.ravel() for leaf in changing]
         return np.concatenate(found) / COMPLEX_STEP if found else None
+
+
+def _refuse_structures(names: Sequence[str], args: Sequence[Any]) -> None:
+    for name, kind in zip(names, signature.of(args), strict=False):
+        if opened(kind) != kind:
+            raise BadArgumentType(
+                f"{name} is {kind}, of which check_grads makes no copies",
+                hint="check a kernel that makes it of floats and arrays",
+            )
 
 
 def _is_differentiable(value: Any) -> bool:

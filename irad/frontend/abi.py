@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irad.errors import Unsupported
+from irad.frontend.boxes import suffixes
+from irad.frontend.layout import struct_type
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, HALF, I64, PTR, SINGLE, Array, Float, Int, Ptr, Struct, Type, field_offset, size_of
+from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, field_offset, size_of
 
 _types: Any = need(
     "numba.core.types",
@@ -30,8 +32,6 @@ _types: Any = need(
     ),
     *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
 )
-_models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
-_ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
 _serialize: Any = need("numba.core.serialize", "dumps")
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 
@@ -76,19 +76,6 @@ def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     flat = _Flattened()
     flat.add(kind, name, struct_type(kind), 0)
     return tuple(flat.leaves)
-
-
-def struct_type(kind: Any) -> Type:
-    """How a value of Numba type `kind` lies in memory when a function returns it.
-
-    Raises
-    ------
-    Unsupported: Numba has no representation of `kind`.
-    """
-    try:
-        return _converted(_models.lookup(kind).get_return_type())
-    except (NotImplementedError, KeyError):
-        raise Unsupported(f"Numba has no native representation of the type {kind}") from None
 
 
 def memory_error_globals() -> tuple[str, str]:
@@ -144,8 +131,8 @@ class _Flattened:
             case _types.Array():
                 self._array(kind, path, type, offset)
             case _types.BaseTuple():
-                for i, inner in enumerate(kind.types):
-                    self.add(inner, f"{path}[{i}]", *_member(type, i, offset))
+                for i, (suffix, inner) in enumerate(suffixes(kind)):
+                    self.add(inner, f"{path}{suffix}", *_member(type, i, offset))
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
@@ -213,8 +200,8 @@ def _fields(type: Type) -> tuple[Type, ...]:
 
 
 _INSTEAD = {
-    "Record": "pass the array of records and an index",
-    "ClassInstanceType": "pass its attributes, and make the instance in the kernel",
+    "Record": "use an array of records",
+    "ClassInstanceType": "use its attributes, in a tuple",
 }
 
 
@@ -239,23 +226,3 @@ def _member(type: Type, index: int, offset: int) -> tuple[Type, int]:
             return element, offset + index * size_of(element)
         case _:
             raise AssertionError(type)
-
-
-def _converted(type: Any) -> Type:
-    match type:
-        case _ir.IntType():
-            return Int(type.width)
-        case _ir.DoubleType():
-            return DOUBLE
-        case _ir.FloatType():
-            return SINGLE
-        case _ir.HalfType():
-            return HALF
-        case _ir.PointerType():
-            return Ptr()
-        case _ir.ArrayType():
-            return Array(type.count, _converted(type.element))
-        case _ir.LiteralStructType():
-            return Struct(tuple(_converted(t) for t in type.elements), packed=type.packed)
-        case _:
-            raise NotImplementedError(type)

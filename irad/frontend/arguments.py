@@ -8,7 +8,9 @@ from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
 from irad.frontend.abi import floats_in
+from irad.frontend.boxes import Opened, closed, is_box, is_instance, is_opened_instance, opened, suffixes, tuple_like
 from irad.frontend.lower import place_of
+from irad.frontend.opening import close_value, open_value
 from irad.frontend.shadows import Code, View, shadow_type
 from irad.frontend.target import need
 
@@ -16,11 +18,11 @@ _types: Any = need(
     "numba.core.types",
     "Array",
     "BaseTuple",
-    "BaseNamedTuple",
-    "NamedTuple",
     "Float",
     "Complex",
     "Record",
+    "ClassInstanceType",
+    "Optional",
     "Omitted",
     "unliteral",
 )
@@ -49,11 +51,22 @@ def plain(kind: Any) -> Any:
 
 
 def parts(kind: Any) -> Iterator[Any]:
-    """The types inside nested tuples, in order; a type that is no tuple is its own only part."""
+    """The types inside nested tuples and structures, in order; a type that is neither is its own only part."""
+    kind = opened(kind)
     if isinstance(kind, _types.BaseTuple):
         for inner in kind.types:
             yield from parts(inner)
     else:
+        yield kind
+
+
+def sharing_parts(kind: Any) -> Iterator[Any]:
+    """The arrays among the parts of a type which may share memory with others: all but the numbers of instances."""
+    kind = opened(kind)
+    if isinstance(kind, _types.BaseTuple):
+        for inner in kind.types[is_opened_instance(kind) :]:
+            yield from sharing_parts(inner)
+    elif is_array(kind):
         yield kind
 
 
@@ -103,25 +116,28 @@ def _no_derivative(kernel: Kernel, name: str, kind: Any) -> IradError:
             hint="pass floats, or leave the argument out of those that are differentiated",
             place=kernel.place,
         )
-    hint = "pass the array of records and an index" if isinstance(kind, _types.Record) else ""
-    return Unsupported(f"{name} is {kind}, which has no derivative", hint=hint, place=kernel.place)
+    return Unsupported(f"{name} is {kind}, which has no derivative", place=kernel.place)
 
 
 def derivative_type(kind: Any) -> Any:
     """The type of a fresh derivative with respect to an argument: the same structure, arrays writable, None in the
-    place of what has no derivative."""
+    place of what has no derivative.
+
+    The derivative by an instance is an instance, with everything in it; that by a single record is an array without
+    dimensions, which owns its memory as a record cannot.
+    """
+    kind = closed(kind)
     if isinstance(kind, _types.BaseTuple):
-        return _tuple_like(kind, [derivative_type(inner) for inner in kind.types])
+        return tuple_like(kind, [derivative_type(inner) for inner in kind.types])
+    if isinstance(kind, _types.Record) and has_derivative(kind):
+        return opened(kind).types[0]
+    if is_instance(kind) and has_derivative(kind):
+        return kind
+    if is_box(kind) and has_derivative(kind):
+        return _types.Optional(derivative_type(kind.type))
     if has_shadow(kind):
         return shadow_type(kind)
     return kind if is_number(kind) else _types.none
-
-
-def _tuple_like(kind: Any, inside: list[Any]) -> Any:
-    """A tuple type of parts `inside`, of the named class of `kind` if it has one."""
-    if isinstance(kind, _types.BaseNamedTuple):
-        return _types.BaseTuple.from_types(inside, kind.instance_class)
-    return _types.BaseTuple.from_types(inside)
 
 
 def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
@@ -133,7 +149,13 @@ def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
     ------
     BadArgumentType: another structure, dtype or rank.
     """
-    match wanted:
+    match closed(wanted):
+        case _types.ClassInstanceType() | _types.Optional():
+            if given != wanted:
+                raise _unlike(kernel, what, wanted, given)
+        case _types.Record():
+            if given not in (wanted, derivative_type(wanted)):
+                raise _unlike(kernel, what, wanted, given)
         case _types.BaseTuple():
             same = isinstance(given, _types.BaseTuple) and len(given.types) == len(wanted.types)
             if not same:
@@ -161,24 +183,37 @@ def _unlike(kernel: Kernel, what: str, wanted: Any, given: Any) -> IradError:
 def given_type(wanted: Any, given: Any) -> Any:
     """The type in which generated code takes what `like` accepted: floats as wanted, arrays as they come."""
     if isinstance(wanted, _types.BaseTuple):
-        return _tuple_like(given, [given_type(w, g) for w, g in zip(wanted.types, given.types, strict=True)])
+        return tuple_like(given, [given_type(w, g) for w, g in zip(wanted.types, given.types, strict=True)])
     return wanted if is_number(wanted) else given
 
 
 def paired_types(wanted: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
     """The parts of `wanted`, each with what stands in its place in `kind`, which belongs to it (see `like`)."""
+    wanted = opened(wanted)
     if isinstance(wanted, _types.BaseTuple):
-        for inner, own in zip(wanted.types, kind.types, strict=True):
+        for inner, own in zip(wanted.types, _inside(wanted, kind), strict=True):
             yield from paired_types(inner, own)
     else:
         yield wanted, kind
 
 
+def _inside(wanted: Any, kind: Any) -> tuple[Any, ...]:
+    """The types in what belongs to the tuple type `wanted`; the array that belongs to a record is its only part."""
+    return (kind,) if isinstance(wanted, Opened) and is_array(kind) else tuple(opened(kind).types)
+
+
 def paired(code: Code, name: str, wanted: Any, kind: Any, value: Any) -> Iterator[tuple[Any, View]]:
     """As `paired_types`, with the values."""
+    wanted = opened(wanted)
     if isinstance(wanted, _types.BaseTuple):
-        for i, (inner, own) in enumerate(zip(wanted.types, kind.types, strict=True)):
-            yield from paired(code, f"{name}[{i}]", inner, own, code.builder.extract_value(value, i))
+        inside = _inside(wanted, kind)
+        value = open_value(code, kind, value)
+        for i, (suffix, inner) in enumerate(suffixes(wanted)):
+            part = value if is_array(kind) else code.builder.extract_value(value, i)
+            if i == 0 and is_opened_instance(wanted):
+                yield inner, View(name, inside[i], part, apart=True)
+            else:
+                yield from paired(code, f"{name}{suffix}", inner, inside[i], part)
     else:
         yield wanted, View(name, kind, value)
 
@@ -207,24 +242,65 @@ def floats(code: Code, kind: Any, value: Any) -> list[Any]:
     return list(code.context.get_arg_packer([kind]).as_arguments(code.builder, [value]))
 
 
-def derivative_of(code: Code, kind: Any, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
-    """A value of type `derivative_type(kind)`, of scalars and of arrays given in order."""
+def derivative_of(code: Code, kind: Any, own: Any, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
+    """A value of type `derivative_type(kind)`, of scalars and of arrays given in order.
+
+    own: the argument's value, opened; what an instance holds and has no derivative comes from there. The value holds
+    references of its own.
+    """
+    if isinstance(kind, Opened):
+        return _derivative_of_structure(code, kind, own, numbers, arrays)
     if isinstance(kind, _types.BaseTuple):
-        inside = [derivative_of(code, inner, numbers, arrays) for inner in kind.types]
+        inside = [
+            derivative_of(code, inner, code.builder.extract_value(own, i), numbers, arrays)
+            for i, inner in enumerate(kind.types)
+        ]
         return code.context.make_tuple(code.builder, derivative_type(kind), inside)
     if is_number(kind):
         return next(numbers)
-    return next(arrays) if has_shadow(kind) else code.context.get_dummy_value()
+    if not has_shadow(kind):
+        return code.context.get_dummy_value()
+    return _held(code, kind, next(arrays))
+
+
+def _held(code: Code, kind: Any, value: Any) -> Any:
+    """A value with a reference more, which is given back when something fails."""
+    nrt, b = code.context.nrt, code.builder
+    nrt.incref(b, kind, value)
+    code.on_failure.append(lambda: nrt.decref(b, kind, value))
+    return value
+
+
+def _derivative_of_structure(code: Code, kind: Any, own: Any, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
+    if derivative_type(kind) == _types.none:
+        return code.context.get_dummy_value()
+    if isinstance(kind.origin, _types.Record):
+        return _held(code, kind.types[0], next(arrays))
+    inside = _completed(code, kind, own, numbers, arrays)
+    return close_value(code, kind, inside, own)
+
+
+def _completed(code: Code, kind: Any, own: Any, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
+    """A value like `own`, of type `kind`, with its floats replaced."""
+    if isinstance(kind, _types.BaseTuple):
+        inside = [
+            _completed(code, inner, code.builder.extract_value(own, i), numbers, arrays)
+            for i, inner in enumerate(kind.types)
+        ]
+        return code.context.make_tuple(code.builder, kind, inside)
+    if is_number(kind):
+        return next(numbers)
+    return next(arrays) if has_shadow(kind) else own
 
 
 def with_arrays(code: Code, name: str, kind: Any, value: Any, take: Callable[[View], Any]) -> Any:
-    """An argument's value with its arrays replaced by what `take` gives for them."""
+    """An argument's value, opened, with its arrays replaced by what `take` gives for them."""
     if is_array(kind):
         return take(View(name, kind, value))
     if isinstance(kind, _types.BaseTuple):
         inside: list[Any] = []
-        for i, inner in enumerate(kind.types):
+        for i, (suffix, inner) in enumerate(suffixes(kind)):
             part = code.builder.extract_value(value, i)
-            inside.append(with_arrays(code, f"{name}[{i}]", inner, part, take))
+            inside.append(with_arrays(code, f"{name}{suffix}", inner, part, take))
         return code.context.make_tuple(code.builder, kind, inside)
     return value

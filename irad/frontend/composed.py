@@ -6,7 +6,9 @@ from typing import Any
 
 from irad.errors import BadArgumentType, BadArgumentValue
 from irad.frontend import arguments, shadows
+from irad.frontend.boxes import Opened, closed
 from irad.frontend.frame import Frame, Shadows
+from irad.frontend.opening import close_value
 from irad.frontend.shadows import Code, View
 from irad.frontend.slope import Slope
 from irad.frontend.target import need
@@ -119,13 +121,27 @@ def apart(typingctx: Any, values: Any) -> Any:
         made = {view.name: copies.view(view.name) for view in frame.all_arrays()}
         for view in frame.all_arrays():
             shadows.copy(code, view, made[view.name])
-        for i, kind in enumerate(values.types):
+        for i, kind in enumerate(frame.kinds):
             if not arguments.is_array(kind) and not isinstance(kind, _types.BaseTuple):
                 context.nrt.incref(builder, kind, inside[i])
-            inside[i] = arguments.with_arrays(code, kernel.names[i], kind, inside[i], lambda v: made[v.name].value)
+            copied = arguments.with_arrays(code, kernel.names[i], kind, frame.values[i], lambda v: made[v.name].value)
+            inside[i] = _closed(code, kind, copied)
         return context.make_tuple(builder, values, inside)
 
     return values(values), generate
+
+
+def _closed(code: Code, kind: Any, value: Any) -> Any:
+    """An opened argument with its structures put together; the arrays in it change hands."""
+    if not isinstance(kind, _types.BaseTuple) or closed(kind) == kind:
+        return value
+    if not isinstance(kind, Opened):
+        inside = [_closed(code, inner, code.builder.extract_value(value, i)) for i, inner in enumerate(kind.types)]
+        return code.context.make_tuple(code.builder, closed(kind), inside)
+    made = close_value(code, kind, value)
+    for view in arguments.views(code, "", kind, value):
+        code.context.nrt.decref(code.builder, view.kind, view.value)
+    return made
 
 
 @_extending.intrinsic

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from irad.errors import BadArguments, BadArgumentValue, IradError
-from irad.frontend import arguments, shadows, target
+from irad.frontend import arguments, shadows, target, tokens
 from irad.frontend.abi import ALIASED
 from irad.frontend.arguments import Kernel
+from irad.frontend.boxes import opened
 from irad.frontend.calls import Compiled, Outcome, Query, compiled
+from irad.frontend.opening import instances, open_value
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
@@ -87,19 +89,35 @@ def _with_shadow(kind: Any, role: str) -> str:
 
 
 def _several_arrays(kinds: Iterable[Any]) -> bool:
-    return sum(arguments.is_array(part) for kind in kinds for part in arguments.parts(kind)) > 1
+    return len([part for kind in kinds for part in arguments.sharing_parts(kind)]) > 1
 
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
 class Frame:
-    """The arguments of one call, as values of the code being generated."""
+    """The arguments of one call, as values of the code being generated; structures among them are opened."""
 
     def __init__(self, code: Code, kernel: Kernel, kinds: Sequence[Any], values: Sequence[Any]) -> None:
-        self.code, self.kernel, self.kinds, self.values = code, kernel, tuple(kinds), list(values)
+        self.code, self.kernel = code, kernel
+        self.kinds = tuple(map(opened, kinds))
+        self.values = [open_value(code, kind, value) for kind, value in zip(kinds, values, strict=True)]
         self._owned: list[tuple[Any, Any]] = []
         code.on_failure.append(self.release)
+        self._see_to_instances()
+
+    def _see_to_instances(self) -> None:
+        """Each instance is opened once, so that it must come once.
+
+        Its methods may be others in another process, which the key of a cache does not tell.
+        """
+        inside = zip(self.kinds, self.values, self.kernel.names, strict=True)
+        found = [each for argument in inside for each in instances(self.code, *argument)]
+        if found and self.code.context.target_name != target.NAME:
+            tokens.forbid_caching(self.code.builder)
+        for (one, here), (other, there) in combinations(found, 2):
+            same = self.code.builder.icmp_unsigned("==", here, there)
+            self.code.refuse_if(same, self.bad(f"{one} and {other} are the same instance", "pass two instances"))
 
     def bad(self, why: str, hint: str = SEPARATE) -> BadArguments:
         return BadArgumentValue(why, hint=hint, place=self.kernel.place)
@@ -113,6 +131,10 @@ class Frame:
 
     def all_arrays(self, want: Callable[[Any], bool] = arguments.is_array) -> list[View]:
         return self.arrays(range(len(self.kinds)), want)
+
+    def sharing(self, want: Callable[[Any], bool] = arguments.is_array) -> list[View]:
+        """The arrays that may share memory with others."""
+        return [view for view in self.all_arrays(want) if not view.apart]
 
     def settle(self, positions: Iterable[int]) -> None:
         """Make every element of these arrays one that can have a derivative of its own.
@@ -136,7 +158,7 @@ class Frame:
             return view.value
         found = shadows.overlaps_itself(code, view)
         mine = shadows.extent(code, view)
-        others = [shadows.extent(code, v) for v in self.all_arrays() if v.name != view.name]
+        others = [shadows.extent(code, v) for v in self.sharing() if v.name != view.name]
         shared = code.any([shadows.overlap(code, mine, other) for other in others])
         why = f"{view.name} overlaps itself in memory and shares memory with another argument"
         code.refuse_if(code.builder.and_(found, shared), self.bad(why))
@@ -154,13 +176,13 @@ class Frame:
         """Whether a float array shares memory with another, when any of `positions` are arrays."""
         if not self.arrays(positions, arguments.has_shadow):
             return _ir.Constant(_ir.IntType(1), 0)
-        everything = self.all_arrays(arguments.has_shadow)
+        everything = self.sharing(arguments.has_shadow)
         return shadows.any_overlap(self.code, [shadows.extent(self.code, view) for view in everything])
 
     def refuse_mixed_overlap(self, duplicated: Sequence[int]) -> None:
         """Refuse what shadows that mirror the arrays cannot express: shared memory of different dtypes."""
         with_shadow = {view.name for view in self.arrays(duplicated, arguments.has_shadow)}
-        located = [(view, shadows.extent(self.code, view)) for view in self.all_arrays()]
+        located = [(view, shadows.extent(self.code, view)) for view in self.sharing()]
         for (one, here), (other, there) in combinations(located, 2):
             floats = [view for view in (one, other) if arguments.has_shadow(view.kind)]
             same = one.kind.dtype == other.kind.dtype and {one.name, other.name} <= with_shadow
@@ -195,9 +217,12 @@ class Shadows:
     def fill(self, positions: Sequence[int], *, mirror: bool) -> None:
         """Allocate, zeroed; with `mirror`, overlapping as the arrays themselves do."""
         inside = self.frame.arrays(positions, self.want)
-        separate = (shadows.separate(self.code, view) for view in inside)
+        shared = [view for view in inside if mirror and not view.apart]
+        alone = [view for view in inside if not mirror or view.apart]
+        separate = (shadows.separate(self.code, view) for view in alone)
+        made = chain(separate, shadows.mirrored(self.code, shared))
         # one after the other: when one cannot be allocated, those before it must be where `release` finds them
-        for view, value in zip(inside, shadows.mirrored(self.code, inside) if mirror else separate, strict=True):
+        for view, value in zip((*alone, *shared), made, strict=True):
             self.code.builder.store(value, self._slots[view.name][1])
 
     def views(self, positions: Iterable[int]) -> list[View]:
@@ -207,14 +232,12 @@ class Shadows:
         kind, slot = self._slots[name]
         return View(name, kind, self.code.builder.load(slot))
 
-    def release(self, keep: Iterable[int] = ()) -> None:
-        """Give back all but those of the arguments in `keep`. What was given back is null."""
-        kept = {view.name for view in self.frame.arrays(keep, self.want)}
-        for name, (kind, slot) in self._slots.items():
-            if name not in kept:
-                builder = self.code.builder
-                self.code.context.nrt.decref(builder, kind, builder.load(slot))
-                builder.store(_cgutils.get_null_value(slot.type.pointee), slot)
+    def release(self) -> None:
+        """Give back all. What was given back is null."""
+        builder = self.code.builder
+        for kind, slot in self._slots.values():
+            self.code.context.nrt.decref(builder, kind, builder.load(slot))
+            builder.store(_cgutils.get_null_value(slot.type.pointee), slot)
 
 
 # --- running --------------------------------------------------------------------------------------------------------

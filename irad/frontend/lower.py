@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
-from irad.frontend import overloads
+from irad.frontend import adapter, overloads
 from irad.frontend import target as irad_target
 from irad.frontend.target import need
 from irad.rewrite import CONTAINERS
 
 _numba: Any = need("numba", "njit")
 _errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "ForceLiteralArg")
-_types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional")
+_types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType")
 _PLAIN: tuple[Any, ...] = tuple(
     getattr(_types, name)
     for name in (
@@ -45,8 +45,9 @@ _PLAIN: tuple[Any, ...] = tuple(
 class Lowered:
     """A program as Numba wrote it.
 
-    text: LLVM module text. name: the kernel's symbol in it. signature: Numba's signature, result included.
-    dispatcher: the njit dispatcher of the kernel (made here for a plain Python function).
+    text: LLVM module text. name: the symbol in it of the kernel, or of the function that takes the kernel's structures
+    opened (see `irad.frontend.adapter`). signature: Numba's signature of the kernel, result included. dispatcher: the
+    njit dispatcher of the kernel (made here for a plain Python function).
     """
 
     text: str
@@ -76,7 +77,19 @@ def lower(kernel: Any, argtypes: tuple[Any, ...]) -> Lowered:
         text = str(compiled.library._final_module)
     if not all(map(_plain_type, argtypes)):
         text += f"\n!{CONTAINERS} = !{{}}\n"
-    return Lowered(text, compiled.fndesc.llvm_func_name, compiled.signature, dispatcher)
+    name, kinds = compiled.fndesc.llvm_func_name, compiled.signature.args
+    if adapter.takes_structures(kinds):
+        try:
+            text, name = adapter.adapted(text, name, kinds, parameter_names(dispatcher, len(kinds)))
+        except IradError as error:
+            raise error.at(place_of(dispatcher)) from None
+    return Lowered(text, name, compiled.signature, dispatcher)
+
+
+def parameter_names(dispatcher: Any, count: int) -> list[str]:
+    """The names of a kernel's first `count` parameters."""
+    found = list[str](dispatcher.py_func.__code__.co_varnames[:count])
+    return found + [f"argument{i}" for i in range(len(found), count)]
 
 
 def dispatcher_of(kernel: Any) -> Any:
@@ -120,12 +133,15 @@ def _checked(dispatcher: Any, argtypes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _plain_type(kind: Any) -> bool:
-    """Whether a kernel cannot put arrays of its own into a value of this type (as it can into a list or a jitclass)."""
+    """Whether a kernel cannot put arrays of its own into a value of this type (as it can into a list)."""
     match kind:
         case _types.BaseTuple():
             return all(map(_plain_type, kind.types))
         case _types.Optional():
             return _plain_type(kind.type)
+        case _types.ClassInstanceType():
+            # that its attributes are not given other arrays is seen to elsewhere
+            return all(map(_plain_type, kind.struct.values()))
         case _:
             return isinstance(kind, _PLAIN)
 

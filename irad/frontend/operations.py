@@ -11,7 +11,7 @@ from irad import llvm
 from irad.emit import whole as emit
 from irad.emit.whole import Callee, Given, Layout
 from irad.errors import Unsupported
-from irad.frontend import abi, target, whole
+from irad.frontend import abi, layout, target, whole
 from irad.frontend.lower import Lowered
 from irad.ir.model import Function
 from irad.ir.read import read
@@ -117,7 +117,7 @@ class Derived:
         leaves = abi.leaves(returned)
         parts = [leaves[sum(ends[:i]) : sum(ends[: i + 1])] for i in range(len(ends))]
         type = read(text).functions[lowered.name].type
-        return Callee(lowered.name, type, tuple(parts), abi.struct_type(returned))
+        return Callee(lowered.name, type, tuple(parts), layout.struct_type(returned))
 
     @cached_property
     def frame_size(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from irad.frontend import functions, target
 from irad.frontend.callable import DerivativeFunction, kernel_of
 from irad.frontend.shadows import Code
-from irad.frontend.split import ARGUMENTS, CAREFUL, TAPE, Release, release_tape
+from irad.frontend.split import CAREFUL, TAPE, Release, own_types, release_tape
 from irad.frontend.target import need
 
 _types: Any = need("numba.core.types", "Callable", "MemInfoPointer", "voidptr", "Any", "VarArg")
@@ -71,7 +71,7 @@ def bind(f: Any, wrt: tuple[int, ...]) -> Any:
 
     def irad_bind(typingctx: Any, state: Any) -> Any:
         kind = PullbackType(pull, state)
-        choice = Release(kernel_of(f), wrt, False).choice(state.types[ARGUMENTS].types, typingctx)
+        choice = Release(kernel_of(f), wrt, False).choice(own_types(state), typingctx)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             made = _cgutils.create_struct_proxy(kind)(context, builder)

@@ -97,10 +97,11 @@ class Adjoints:
         return self.code.context.get_returned_value(self._builder, self.version.result, loaded)
 
     def gradient(self, position: int, arrays: Iterator[Any]) -> Any:
-        """The adjoint of an argument in the structure of its type; `arrays` are those inside it."""
+        """The adjoint of an argument in the structure of its type; `arrays` are those inside it, borrowed."""
         struct, places = self._builder.load(self.bars), self._places.get(position, ())
         numbers = (self._builder.extract_value(struct, at) for at in places)
-        return arguments.derivative_of(self.code, self.frame.kinds[position], numbers, arrays)
+        kind, own = self.frame.kinds[position], self.frame.values[position]
+        return arguments.derivative_of(self.code, kind, own, numbers, arrays)
 
 
 def slot(code: Code, type: Any) -> Any:
@@ -181,7 +182,7 @@ class Gradient(Recipe):
         overlapping = frame.overlapping(choice.first.duplicated)
         attempt(frame, choice, overlapping, run, made.release)
         inside = [adjoints.gradient(i, (view.value for view in made.views([i]))) for i in self.wrt]
-        made.release(keep=self.wrt)
+        made.release()
         frame.release()
         return adjoints.value(), inside
 

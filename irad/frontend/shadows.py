@@ -32,11 +32,15 @@ _BIT = _ir.IntType(1)
 
 @dataclass(frozen=True)
 class View:
-    """An array at run time: what to call it, its Numba type, and its LLVM value."""
+    """An array at run time: what to call it, its Numba type, and its LLVM value.
+
+    apart: it is the numbers of an instance, whose memory no array of the call shares.
+    """
 
     name: str
     kind: Any
     value: Any
+    apart: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numba import types
 
 from irad.errors import BadArgumentType
 from irad.frontend.abi import leaves
+from irad.frontend.boxes import opened
 
 
 def parse(text: str) -> tuple[Any, ...]:
@@ -67,7 +68,7 @@ def activities(
 
 
 def _activity(kind: Any, mode: str) -> str:
-    flat = leaves(kind)
+    flat = leaves(opened(kind))
     if any(leaf.floats for leaf in flat):
         return "duplicated"
     if not any(leaf.role == "float" for leaf in flat):

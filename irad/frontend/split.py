@@ -8,6 +8,7 @@ from typing import Any
 
 from irad.frontend import arguments, shadows
 from irad.frontend.arguments import Kernel, derivative_type, like
+from irad.frontend.boxes import closed, opened
 from irad.frontend.calls import Compiled, Outcome, call, flattened
 from irad.frontend.frame import Frame, Shadows, Versions, attempt, versions
 from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_pointers, slot, tuple_type
@@ -29,7 +30,13 @@ def _choice(recipe: Recipe, kinds: Sequence[Any], variant: str, typingctx: Any) 
 def _state_type(kernel: Kernel, kinds: Sequence[Any], choice: Versions) -> Any:
     inside = [part for i in choice.duplicated for part in arguments.parts(kinds[i])]
     made = [shadows.shadow_type(part) for part in inside if arguments.has_shadow(part)]
-    return tuple_type([_types.uintp, _types.boolean, tuple_type(kinds), tuple_type(made), choice.first.result])
+    held = tuple_type(list(map(opened, kinds)))
+    return tuple_type([_types.uintp, _types.boolean, held, tuple_type(made), choice.first.result])
+
+
+def own_types(state: Any) -> list[Any]:
+    """The types of the kernel's arguments, from that of a state."""
+    return [closed(kind) for kind in state.types[ARGUMENTS].types]
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Pullback(Recipe):
         return ("state", "cotangent")
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
-        own = self.own or kinds[0].types[ARGUMENTS].types
+        own = self.own or own_types(kinds[0])
         choice = _choice(self, own, variant, typingctx)
         state, given = _state_type(self.kernel, own, choice), arguments.plain(kinds[1])
         like(self.kernel, "the cotangent of the result", choice.first.result, given)
@@ -158,7 +165,7 @@ class Pullback(Recipe):
             code = Code(context, builder, zip((state, given), values, strict=True))
             parts = [builder.extract_value(values[0], i) for i in range(len(state.types))]
             held = [builder.extract_value(parts[ARGUMENTS], i) for i in range(len(own))]
-            frame = Frame(code, self.kernel, own, held)
+            frame = Frame(code, self.kernel, state.types[ARGUMENTS].types, held)
             seed = Seed(code, choice.first.result, given, values[1])
             why = "the cotangent has another shape than the result"
             code.refuse_if(seed.misfit(choice.first.result, parts[RESULT]), frame.bad(why, "give it the same shape"))
@@ -181,12 +188,17 @@ class Pullback(Recipe):
         _by_version(code, choice, parts[CAREFUL], run)
         outcome.propagate()
         found: list[Any] = []
+        copies: list[View] = []
         for i in range(len(frame.kinds)):
             if i not in self.wrt:
                 found.append(code.context.get_dummy_value())
             else:
                 views = [made[view.name] for view in frame.arrays([i], arguments.has_shadow)]
-                found.append(adjoints.gradient(i, iter([_copy_of(code, v.kind, v.value) for v in views])))
+                fresh = [View(v.name, v.kind, _copy_of(code, v.kind, v.value)) for v in views]
+                found.append(adjoints.gradient(i, (view.value for view in fresh)))
+                copies += fresh
+        for view in copies:
+            code.context.nrt.decref(code.builder, view.kind, view.value)
         return found
 
 
@@ -209,7 +221,7 @@ class Release(Recipe):
         return ("state",)
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
-        own = self.own or kinds[0].types[ARGUMENTS].types
+        own = self.own or own_types(kinds[0])
         choice = _choice(self, own, variant, typingctx)
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -936,7 +936,7 @@ class Holder:
 @njit
 def jitclass_argument(h, x):
     h.a = h.a + 1.0
-    h.v = h.v * x + 1.0
+    h.v[:] = h.v * x + 1.0
     return h.value(x)
 
 @case(2.0, vector())

@@ -12,9 +12,12 @@ from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 from irad.errors import Unsupported
-from irad.frontend import abi, target
+from irad.frontend import abi, layout, target
+from irad.frontend.boxes import opened
 from irad.frontend.lower import Lowered
+from irad.frontend.opening import open_value
 from irad.frontend.operations import completed
+from irad.frontend.shadows import Code
 from irad.ir.types import PTR
 from irad.program import argument_leaves, normalized
 
@@ -74,7 +77,8 @@ def runnable(text: str, lowered: Lowered) -> str:
 
 def _entry_text(lowered: Lowered) -> str:
     signature = lowered.signature
-    kinds = [abi._converted(t) for t in ArgPacker(default_manager, signature.args).argument_types]
+    packer = ArgPacker(default_manager, list(map(opened, signature.args)))
+    kinds = [layout.converted(t) for t in packer.argument_types]
     names = [f"%a{i}" for i in range(len(kinds))]
     parameters = ", ".join(["ptr %ret", "ptr %exc", *(f"{k} {n}" for k, n in zip(kinds, names, strict=True))])
     lines = [f"define i32 @{entry(lowered)}({parameters}) {{", f"  %status = call i32 @{lowered.name}({parameters})"]
@@ -132,10 +136,12 @@ def calling(library: Any, symbol: str, signature: Any) -> Any:
         every = [context.get_constant_null(kind) for kind in signature.args]
         for i, value in zip(given, values, strict=True):
             every[i] = value
-        convention = context.call_conv
-        kind = convention.get_function_type(sig.return_type, signature.args)
+        convention, code = context.call_conv, Code(context, builder)
+        every = [open_value(code, kind, value) for kind, value in zip(signature.args, every, strict=True)]
+        taken = list(map(opened, signature.args))
+        kind = convention.get_function_type(sig.return_type, taken)
         function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        status, result = convention.call_function(builder, function, sig.return_type, signature.args, every)
+        status, result = convention.call_function(builder, function, sig.return_type, taken, every)
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
         return imputils.fix_returning_optional(context, builder, sig, status, result)

@@ -16,7 +16,7 @@ from numba.core.datamodel import ArgPacker, default_manager
 from numba.core.registry import cpu_target
 
 from irad.errors import Unsupported
-from irad.frontend import abi
+from irad.frontend import abi, layout
 from irad.frontend.lower import lower
 from irad.ir.types import DOUBLE, I64, PTR, Int
 from irad.llvm import verify
@@ -69,7 +69,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=_label)
 def test_leaves_follow_numbas_packer(kind: Any) -> None:
-    expected = [str(abi._converted(t)) for t in ArgPacker(default_manager, [kind]).argument_types]
+    expected = [str(layout.converted(t)) for t in ArgPacker(default_manager, [kind]).argument_types]
     assert [str(leaf.type) for leaf in abi.leaves(kind)] == expected
 
 
@@ -151,8 +151,8 @@ def test_other_types_are_refused_by_name(kind: Any) -> None:
 
 
 def test_struct_type_of_a_scalar_is_the_scalar() -> None:
-    assert abi.struct_type(F8) == DOUBLE
-    assert str(abi.struct_type(types.Tuple((F8, B)))) == "{ double, i8 }"
+    assert layout.struct_type(F8) == DOUBLE
+    assert str(layout.struct_type(types.Tuple((F8, B)))) == "{ double, i8 }"
 
 
 def test_memory_error_is_numbas_own_record() -> None:

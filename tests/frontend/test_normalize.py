@@ -51,11 +51,18 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-@pytest.mark.parametrize("name", ["typed_list_of_arrays", "jitclass_argument", "local_dict", "typed_list"])
+@pytest.mark.parametrize("name", ["typed_list_of_arrays", "local_dict", "typed_list"])
 def test_containers_keep_their_reference_counts(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
     assert "@NRT_decref(" in text and "irad_alloc" not in text
+
+
+def test_an_instance_that_is_given_is_taken_apart() -> None:
+    case = CASES["jitclass_argument"]
+    text = normal(case.kernel, *map(numba.typeof, case.arguments()))
+    assert "NRT_incref" not in text and "NRT_decref" not in text and "irad.rebound" not in text
+    assert not re.search(r"alloca \[\d+ x i8\]", text)
 
 
 @pytest.mark.parametrize("name", ["local_list", "list_of_arrays"])

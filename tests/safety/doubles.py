@@ -45,6 +45,7 @@ class Doubles:
         rtsys.initialize(cpu_target.target_context)
         for name in _ALLOCATORS:
             self._install(f"NRT_{name}", self._meminfo(_nrt_python.c_helpers[name]), 2)
+        self._install("NRT_MemInfo_alloc_dtor", self._instance(_nrt_python.c_helpers["MemInfo_alloc_dtor"]), 2)
         self._end = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_nrt_python.c_helpers["MemInfo_call_dtor"])
         if guard:
             self._install("NRT_MemInfo_call_dtor", self._ended, 1, result=None)
@@ -62,6 +63,10 @@ class Doubles:
         return self.refuse(self.calls - 1)
 
     # --- Numba's runtime ---
+
+    def _instance(self, address: int) -> Any:
+        real = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(address)
+        return lambda size, destructor: None if self._counted() else real(size, destructor)
 
     def _meminfo(self, address: int) -> Any:
         real = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)(address)

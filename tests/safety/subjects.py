@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import float64, njit
+from numba.experimental import jitclass
 
 
 @njit
@@ -66,6 +67,27 @@ def decay(x, n):
     for _ in range(n):
         x = math.sin(x)
     return x
+
+
+@jitclass([("gain", float64), ("state", float64[:])])
+class Filter:
+    """Has a float, which changes, and an array."""
+
+    def __init__(self, gain, state):
+        self.gain = gain
+        self.state = state
+
+
+@njit
+def filtered(one, x, other):
+    """Takes instances on both sides of an array."""
+    one.gain *= other.gain
+    one.state[0] += x[0] * one.gain
+    return one.state[0] * other.state[1]
+
+
+def filters() -> Any:
+    return Filter(2.0, vector(2)), vector(), Filter(3.0, vector(2))
 
 
 def vector(size: int = 9) -> Any:

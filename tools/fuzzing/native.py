@@ -18,7 +18,7 @@ from numba.core.codegen import JITCPUCodegen
 from numpy.typing import NDArray
 
 from irad import llvm, pipeline
-from irad.frontend import abi, target
+from irad.frontend import abi, layout, target
 from irad.frontend.abi import ALIASED, Leaf
 from irad.frontend.lower import lower
 from irad.ir.types import size_of
@@ -100,7 +100,7 @@ class Slot:
 
     @staticmethod
     def of(kind: Any) -> Slot:
-        size = max(size_of(abi.struct_type(kind)), 8)
+        size = max(size_of(layout.struct_type(kind)), 8)
         data = (ctypes.c_uint8 * (size + 64))()
         ctypes.memset(data, POISON, size + 64)
         return Slot(abi.leaves(kind, "return"), data)

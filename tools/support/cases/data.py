@@ -9,6 +9,7 @@ import numpy as np
 from numba.experimental import jitclass
 from numba.typed import Dict, List
 
+import irad
 from tools.support.case import Group, row
 from tools.support.cases.values import A, B, X, Y
 
@@ -114,6 +115,30 @@ def _jitclass(x, gain):
     return total
 
 
+def _drive(device, x):
+    return device.step(x) * device.gain
+
+
+def _weigh(record, x):
+    record.weight *= x
+    return record.weight**2 * record.count
+
+
+_BY_DEVICE, _BY_RECORD = (irad.grad(numba.njit(function)) for function in (_drive, _weigh))
+
+
+def _instance_argument(x, gain):
+    bar = _BY_DEVICE(_Filter(gain, x.copy()), gain)
+    return bar.gain * bar.state[0]
+
+
+def _record_argument(x):
+    made = np.zeros(2, RECORD)
+    made[0].weight = x
+    made[0].count = 3
+    return _BY_RECORD(made[0], x)[()].weight
+
+
 def _constant_list(x):
     weights = [0.2, 0.5, 0.3]
     total = 0.0
@@ -141,5 +166,7 @@ GROUP = Group(
         row("typed.Dict", _typed_dict, x=X),
         row("set of integers", _set, x=X, i=np.array([3, 1, 3])),
         row("jitclass", _jitclass, x=X, gain=A),
+        row("gradient by a jitclass instance", _instance_argument, x=X, gain=A),
+        row("gradient by a single record", _record_argument, x=A),
     ),
 )

@@ -1,0 +1,174 @@
+"""The LLVM function between a program that takes structures opened (`boxes`) and the kernel that takes them whole.
+
+It puts instances on the stack, where LLVM takes them apart, hands them to the kernel, and writes the numbers in them
+back, also when the kernel raises. That no attribute was given another array LLVM proves: what is left of the calls in
+`rebound` tells where it could not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irad.frontend import boxes
+from irad.frontend.abi import Leaf, leaves
+from irad.frontend.layout import instance_type
+from irad.frontend.target import need
+from irad.ir.types import PTR, Float, Int, Type, size_of
+
+_types: Any = need("numba.core.types", "BaseTuple", "Record", "Optional")
+_REBOUND = re.compile(r'call void @"irad\.rebound ([^"]+)"\(\)')
+
+
+def takes_structures(kinds: Sequence[Any]) -> bool:
+    """Whether arguments of these types are taken opened."""
+    return any(boxes.opened(kind) != kind for kind in kinds)
+
+
+def adapted(text: str, name: str, kinds: Sequence[Any], names: Sequence[str]) -> tuple[str, str]:
+    """`text` with a function that takes the arguments of `@name`, of Numba types `kinds`, opened; and its name.
+
+    Raises
+    ------
+    Unsupported: an argument has a part of a type that irad does not take.
+    """
+    adapter = _Adapter()
+    for kind, argument in zip(kinds, names, strict=True):
+        given = [_Given(leaf, adapter.parameter(leaf)) for leaf in leaves(boxes.opened(kind), argument)]
+        adapter.hand_over(boxes.opened(kind), argument, iter(given))
+    return adapter.joined(text, name), f"{name}.opened"
+
+
+def rebound(text: str) -> str:
+    """An attribute to which the program, in normal form, may give another array; empty where there is none."""
+    found = _REBOUND.search(text)
+    return found[1] if found else ""
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A leaf of an opened argument and the LLVM value that is given for it."""
+
+    leaf: Leaf
+    value: str
+
+    @property
+    def typed(self) -> str:
+        return f"{self.leaf.type} {self.value}"
+
+
+@dataclass
+class _Adapter:
+    """The text of the function as it grows, before the call and after it."""
+
+    parameters: list[str] = field(default_factory=list[str])
+    passed: list[str] = field(default_factory=list[str])
+    before: list[str] = field(default_factory=list[str])
+    after: list[str] = field(default_factory=list[str])
+    checks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    counted: int = 0
+
+    def parameter(self, leaf: Leaf) -> str:
+        name = f"%arg.{len(self.parameters)}"
+        self.parameters.append(f"{leaf.type} {name}")
+        return name
+
+    def fresh(self) -> str:
+        self.counted += 1
+        return f"%v{self.counted}"
+
+    def hand_over(self, kind: Any, path: str, given: Iterator[_Given]) -> None:
+        """Pass an argument of the kernel's."""
+        if isinstance(kind, boxes.Opened) and not isinstance(kind.origin, _types.Optional):
+            self.passed += [f"{PTR} {value}" for value in self.whole(kind, path, given)]
+        elif isinstance(kind, _types.BaseTuple):
+            for suffix, inner in boxes.suffixes(kind):
+                self.hand_over(inner, f"{path}{suffix}", given)
+        else:
+            self.passed += [next(given).typed for _ in leaves(kind)]
+
+    def whole(self, kind: Any, path: str, given: Iterator[_Given]) -> list[str]:
+        """The pointers that are a structure to the kernel."""
+        record, *others = kind.types
+        numbers = [next(given) for _ in leaves(record)]
+        data = next(one for one in numbers if one.leaf.role == "data").value
+        if isinstance(kind.origin, _types.Record):
+            return [data]
+        # the numbers of an instance lie in memory that no array shares
+        at = self.parameters.index(f"{PTR} {data}")
+        self.parameters[at] = f"{PTR} noalias {data}"
+        box = f"%box{len(self.before)}"
+        self.before.append(f"{box} = alloca [{size_of(instance_type(kind.origin))} x i8], align 16")
+        rest = iter(others)
+        for one in boxes.attributes(kind.origin):
+            if one.is_number:
+                for leaf in leaves(one.kind):
+                    self.move(leaf, data, box, one.offset + leaf.offset, self.before)
+                    self.move(leaf, box, data, one.offset + leaf.offset, self.after)
+            else:
+                self.keep(next(rest), f"{path}.{one.name}", given, box, one.offset)
+        return ["null", box]  # it has no meminfo, and needs none: nothing is counted, or what is null is not
+
+    def move(self, leaf: Leaf, source: str, target: str, offset: int, lines: list[str]) -> None:
+        """Copy a number from one memory to another."""
+        there, value, here = self.fresh(), self.fresh(), self.fresh()
+        lines += [
+            f"{there} = getelementptr i8, ptr {source}, i64 {offset}",
+            f"{value} = load {leaf.type}, ptr {there}",
+            f"{here} = getelementptr i8, ptr {target}, i64 {offset}",
+            f"store {leaf.type} {value}, ptr {here}",
+        ]
+
+    def keep(self, kind: Any, path: str, given: Iterator[_Given], box: str, offset: int) -> None:
+        """Put what an attribute holds into an instance, and check afterwards that it is still there."""
+        if isinstance(kind, boxes.Opened):
+            for i, value in enumerate(self.whole(kind, path, given)):
+                self.put(PTR, value, path, box, offset + 8 * i)
+            return
+        for leaf in leaves(kind):
+            self.put(leaf.type, next(given).value, path, box, offset + leaf.offset)
+
+    def put(self, type: Type, value: str, path: str, box: str, offset: int) -> None:
+        here, there, found, bits, changed = (self.fresh() for _ in range(5))
+        self.before += [f"{here} = getelementptr i8, ptr {box}, i64 {offset}", f"store {type} {value}, ptr {here}"]
+        if isinstance(type, Float):
+            self.before.append(f"{bits} = bitcast {type} {value} to i{8 * size_of(type)}")
+            type, value = Int(8 * size_of(type)), bits
+        self.after += [
+            f"{there} = getelementptr i8, ptr {box}, i64 {offset}",
+            f"{found} = load {type}, ptr {there}",
+            f"{changed} = icmp ne {type} {value}, {found}",
+        ]
+        self.checks.setdefault(path, []).append(changed)
+
+    def joined(self, text: str, name: str) -> str:
+        """`text` with the function, and what it calls."""
+        passed = ", ".join(["ptr %retptr", "ptr %excinfo", *self.passed])
+        body = [*self.before, f"%status = call i32 @{name}({passed})", *self.after]
+        declared: list[str] = []
+        for i, (path, changes) in enumerate(self.checks.items()):
+            found = "false"
+            for change in changes:
+                either = self.fresh()
+                body.append(f"{either} = or i1 {found}, {change}")
+                found = either
+            symbol = f'void @"irad.rebound {path}"()'
+            body += [f"br i1 {found}, label %bad{i}, label %good{i}", f"bad{i}:", f"call {symbol}"]
+            body += [f"br label %good{i}", f"good{i}:"]
+            declared.append(f"declare {symbol}")
+        body.append("ret i32 %status")
+        parameters = ", ".join(["ptr noalias %retptr", "ptr noalias %excinfo", *self.parameters])
+        head = f"define i32 @{name}.opened({parameters}) {{"
+        indented = [line if line.endswith(":") else f"  {line}" for line in body]
+        return "\n".join([_without_noalias(text, name), *declared, "", head, *indented, "}", ""])
+
+
+def _without_noalias(text: str, name: str) -> str:
+    """`text` with a kernel that says nothing of its parameters: inlined, that would become scopes of its own."""
+    at = text.index(f"@{name}(", text.index("define "))
+    while not text.startswith("define ", text.rindex("\n", 0, at) + 1):
+        at = text.index(f"@{name}(", at + 1)
+    end = text.index("\n", at)
+    return text[:at] + text[at:end].replace("noalias ", "") + text[end:]
