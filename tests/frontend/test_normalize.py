@@ -58,7 +58,7 @@ def test_containers_keep_their_reference_counts(name: str) -> None:
     assert "@NRT_decref(" in text and "irad_alloc" not in text
 
 
-@pytest.mark.parametrize("name", ["local_list", "list_of_arrays"])
+@pytest.mark.parametrize("name", ["local_list", "list_of_arrays", "local_typed_list"])
 def test_lists_of_the_kernel_are_plain_memory(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))

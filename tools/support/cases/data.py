@@ -89,6 +89,14 @@ def _typed_list(x):
     return values[1] * values[0]
 
 
+def _typed_list_of_arrays(x, y):
+    arrays = List()
+    arrays.append(x * 2.0)
+    arrays.insert(0, y)
+    arrays[1][0] *= arrays[0][1]
+    return arrays.pop().sum() * arrays[-1][0]
+
+
 def _typed_dict(x):
     values = Dict.empty(numba.int64, numba.float64)
     for i in range(x.size):
@@ -138,6 +146,7 @@ GROUP = Group(
         row("list comprehension", _list_comprehension, x=X),
         row("list of constants", _constant_list, x=X),
         row("typed.List", _typed_list, x=X),
+        row("typed.List of arrays", _typed_list_of_arrays, x=X, y=Y),
         row("typed.Dict", _typed_dict, x=X),
         row("set of integers", _set, x=X, i=np.array([3, 1, 3])),
         row("jitclass", _jitclass, x=X, gain=A),
