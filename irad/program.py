@@ -10,6 +10,7 @@ from irad.analysis.nonnegative import decided
 from irad.errors import IradError, Place
 from irad.frontend import abi
 from irad.frontend.lower import Lowered
+from irad.indirect import directed
 from irad.ir.model import Value, integer
 from irad.ir.read import read
 from irad.ir.types import I1
@@ -31,12 +32,16 @@ def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
 
 
 def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
-    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
+    """The program in normal form: `llvm.normalize`, with direct calls where functions are chosen among known ones, and
+    without tests for negative indices that cannot be.
 
     `groups` are the leaves of each argument.
     """
     text = llvm.normalize(lowered.text, lowered.name)
     module = read(text)
+    if directed(module):
+        text = llvm.simplify(write(module))
+        module = read(text)
     lengths: set[int] = set()
     first = 2  # behind where the result and the exception go
     for group in groups:

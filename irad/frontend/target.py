@@ -445,6 +445,20 @@ def callee(function: Any) -> Any:
     return _once((function, "fixed"), lambda: FixedDispatcher(function.py_func, signatures, **_options(function)))
 
 
+def is_callback(value: Any) -> bool:
+    """Whether `value` is what `numba.cfunc` makes, which Numba passes as an address."""
+    return isinstance(value, _ccallback.CFunc)
+
+
+def named(value: Any) -> Any:
+    """An njit function in the place of a cfunc, of the same body and signature; other values as they are."""
+    if not is_callback(value):
+        return value
+    options = {k: v for k, v in value._compiler.targetoptions.items() if k != "nopython"}
+    make = numba.njit([value._sig], locals=value._compiler.locals, **options)
+    return _once((value, "named"), lambda: make(value._pyfunc))
+
+
 def _options(function: Any) -> dict[str, Any]:
     return {
         "locals": function.locals,
