@@ -8,8 +8,8 @@ simpler here: items are never given up before the call ends, and room only grows
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
+from irad.containers import definitions, moved, pointee, sizeof, tag, without_meminfos
 from irad.rewrite import ALLOCATE, declared
 
 _ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS, _SIZE_OF_LIST = 8, 16, 24, 48, 56
@@ -154,26 +154,26 @@ finished:
 """
 
 
-def _giving(align: int) -> str:
-    """Functions that put an item, aligned to so many bytes, into a list."""
+def _giving(type: str) -> str:
+    """Functions that put an item of a type into a list."""
+    bytes, put = sizeof(type), moved(type, "place", "item")
     return f"""
-define linkonce_odr i32 @irad.list.setitem.{align}(ptr %list, i64 %index, ptr %item, i64 %bytes) alwaysinline {_GUARD}
+define linkonce_odr i32 @irad.list.setitem.{tag(type)}(ptr %list, i64 %index, ptr %item) alwaysinline {_GUARD}
 {_IN_RANGE}
-  %distance = mul i64 %index, %bytes
+  %distance = mul i64 %index, {bytes}
   %place = getelementptr i8, ptr %items, i64 %distance
-  call void @llvm.memcpy.p0.p0.i64(ptr align {align} %place, ptr align {align} %item, i64 %bytes, i1 false)
-  ret i32 {_OK}
+{put}  ret i32 {_OK}
 }}
 
-define linkonce_odr i32 @irad.list.append.{align}(ptr %list, ptr %item, i64 %bytes) alwaysinline {_GUARD}
-  %used = mul i64 %size, %bytes
+define linkonce_odr i32 @irad.list.append.{tag(type)}(ptr %list, ptr %item) alwaysinline {_GUARD}
+  %used = mul i64 %size, {bytes}
   %room.at = getelementptr i8, ptr %list, i64 {_ROOM}
   %room = load i64, ptr %room.at
   %fits = icmp slt i64 %size, %room
   br i1 %fits, label %ready, label %full
 full:
   %more = shl i64 %room, 1
-  %all = mul i64 %more, %bytes
+  %all = mul i64 %more, {bytes}
   %moved = call ptr @irad_tape(i64 %all, i32 16)
   call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %items, i64 %used, i1 false)
   store ptr %moved, ptr %items.at
@@ -182,8 +182,7 @@ full:
 ready:
   %start = phi ptr [ %items, %changed ], [ %moved, %full ]
   %place = getelementptr i8, ptr %start, i64 %used
-  call void @llvm.memcpy.p0.p0.i64(ptr align {align} %place, ptr align {align} %item, i64 %bytes, i1 false)
-  %longer = add i64 %size, 1
+{put}  %longer = add i64 %size, 1
   store i64 %longer, ptr %list
   ret i32 {_OK}
 }}
@@ -198,18 +197,12 @@ _MORE = (
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
 )
 
-_ALIGNED = {"double": 8, "i64": 8, "ptr": 8, "float": 4, "i32": 4}
 _OTHERS = re.compile(r"@numba_(?:dict|set)_\w+")
 _USED = re.compile(r"@numba_list_(\w+)")
 _GIVEN = ("append", "setitem")
 _KNOWN = {*re.findall(r"@irad\.list\.(\w+)\(", _BODIES), *_GIVEN, "free"}
 _DESTRUCTOR = "_numba_list_dtor"
-_COUNTS = "call ptr @irad_alloc(i64 8, i32 16)"
-_NEW = re.compile(r"(%[^\s=]+) = call ptr @NRT_MemInfo_alloc_dtor\(i64 8, ptr (%[^\s,)]+|@[^)]+)\)")
 _GIVES_ITEM = re.compile(rf"@numba_list_({'|'.join(_GIVEN)})\(((?:(?:ptr|i64) [^\s,]+, )+ptr (%[^\s,)]+))\)")
-_CAST = re.compile(r"bitcast ptr (%[^\s,]+) to ptr")
-_SLOT = re.compile(r"alloca (.+?)(?:, align \d+)?(?:, !dbg !\d+)?$")
-_DEFINED = re.compile(r"^  (%[^\s=]+) = ((?:bitcast|alloca) .*)$", re.MULTILINE)
 
 
 def in_memory(text: str) -> str:
@@ -220,71 +213,14 @@ def in_memory(text: str) -> str:
     used = set(_USED.findall(text))
     if not used or not used <= _KNOWN or _OTHERS.search(text):
         return text
+    types: set[str] = set()
     parts: list[str] = []
-    for part in _definitions(text):
-        given = _with_item_sizes(part)
-        if given is None:
+    for part in definitions(text, f"@{_DESTRUCTOR}(", *(f"@numba_list_{name}(" for name in _KNOWN)):
+        found = {call[0]: pointee(call[3], part) for call in _GIVES_ITEM.finditer(part)}
+        if None in found.values():
             return text
-        parts.append(_without_meminfos(given))
+        types |= {type for type in found.values() if type}
+        given = _GIVES_ITEM.sub(lambda call: f"@irad.list.{call[1]}.{tag(found[call[0]] or '')}({call[2]})", part)  # noqa: B023
+        parts.append(without_meminfos(given, _DESTRUCTOR))
     named = "".join(parts).replace("@numba_list_", "@irad.list.").replace(f"@{_DESTRUCTOR}", "null")
-    return declared(named, _MORE) + "".join([_BODIES, *map(_giving, {1, *_ALIGNED.values()})])
-
-
-def _definitions(text: str) -> Iterator[str]:
-    """The functions of a module, without what our bodies replace."""
-    gone = (f"@{_DESTRUCTOR}(", *(f"@numba_list_{name}(" for name in _KNOWN))
-    for part in re.split(r"^(?=define |declare )", text, flags=re.MULTILINE):
-        head, newline, rest = part.partition("\n")
-        if not head.startswith(("define ", "declare ")) or not any(name in head for name in gone):
-            yield part
-        elif head.startswith("define "):
-            yield part[part.index("\n}\n") + 3 :]
-        else:
-            yield newline + rest
-
-
-def _with_item_sizes(body: str) -> str | None:
-    """`body` whose calls that put an item into a list tell its size; None where that is not seen."""
-    calls = [*_GIVES_ITEM.finditer(body)]
-    if not calls:
-        return body
-    defined = dict(_DEFINED.findall(body))
-    sized: dict[str, str] = {}
-    for call in calls:
-        type = _pointee(call[3], defined)
-        if type is None:
-            return None
-        size = f"ptrtoint (ptr getelementptr ({type}, ptr null, i32 1) to i64)"
-        sized[call[0]] = f"@irad.list.{call[1]}.{_alignment(type)}({call[2]}, i64 {size})"
-    return _GIVES_ITEM.sub(lambda call: sized[call[0]], body)
-
-
-def _alignment(type: str) -> int:
-    """The bytes that LLVM aligns a type to, on x86-64, as far as it matters for floats and pointers."""
-    if "<{" in type:
-        return 1
-    return max((_ALIGNED.get(word, 1) for word in re.findall(r"\w+", type)), default=1)
-
-
-def _pointee(pointer: str, defined: dict[str, str]) -> str | None:
-    """The type of the stack slot that `pointer` points to."""
-    made = defined.get(pointer, "")
-    if cast := _CAST.match(made):
-        return _pointee(cast[1], defined)
-    slot = _SLOT.match(made)
-    return slot[1] if slot else None
-
-
-def _without_meminfos(body: str) -> str:
-    """`body` in which what counts the references to a list is memory apart, that holds no pointer to the list.
-
-    A list is its meminfo and its address. Nothing but destructors and Python takes the one from the other, and which of
-    the two a pointer is, is lost when both are items of another list.
-    """
-    defined = dict(_DEFINED.findall(body))
-    for made in _NEW.finditer(body):
-        name, destructor = made.groups()
-        if f"@{_DESTRUCTOR}" in defined.get(destructor, destructor):
-            body = body.replace(made[0], f"{name} = {_COUNTS}")
-            body = body.replace(f"call ptr @NRT_MemInfo_data_fast(ptr {name})", _COUNTS)
-    return body
+    return declared(named, _MORE) + "".join([_BODIES, *map(_giving, sorted(types))])

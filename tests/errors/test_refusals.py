@@ -94,9 +94,9 @@ def complex_dot(x, y):
 
 
 def dictionary(x):
-    values = {0: x[0]}  # here
-    values[1] = x[1]
-    return values[0]
+    values = {"a": x[0]}  # here
+    values["b"] = x[1]
+    return values["a"]
 
 
 def printed(x):

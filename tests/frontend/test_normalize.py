@@ -51,7 +51,7 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-@pytest.mark.parametrize("name", ["typed_list_of_arrays", "jitclass_argument", "local_dict", "typed_list"])
+@pytest.mark.parametrize("name", ["typed_list_of_arrays", "jitclass_argument", "typed_dict", "typed_list"])
 def test_containers_keep_their_reference_counts(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))

@@ -133,6 +133,8 @@ class Interpreted:
             return range
         if value is numba.typed.List:
             return list
+        if value is numba.typed.Dict:
+            return dict
         if hasattr(value, "py_func"):
             return self.function(value.py_func)
         return value
