@@ -219,7 +219,7 @@ def _fields(type: Type) -> tuple[Type, ...]:
 _INSTEAD = {
     "FunctionType": "pass an njit function from Python, or call the function by its name",
     "ListType": "make the list in the kernel, of arrays or a tuple of arrays that are arguments",
-    "DictType": "make the dictionary in the kernel, without differentiated values",
+    "DictType": "make the dictionary in the kernel, of numbers or arrays that are arguments",
     "Record": "pass the array of records and an index",
     "ClassInstanceType": "pass its attributes, and make the instance in the kernel",
 }
