@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
 
-from irad import rewrite
+from irad import rewrite, typed_dicts, typed_lists
 from irad.errors import InvalidIR
 from irad.versions import check_llvm
 
@@ -194,14 +194,15 @@ def assembly(text: str) -> str:
 
 def _stripped(text: str, name: str) -> Any:
     """The inlined, optimised program without Numba's runtime; None when it needs more of that than plain arrays."""
-    stripped = rewrite.strip_runtime(text)
+    contained = typed_lists.in_memory(typed_dicts.in_memory(text))
+    stripped = rewrite.strip_runtime(contained)
     if stripped is None:
         return None
     module = _inlined(stripped, name)
     if stripped is not text:
         if rewrite.has_lists(stripped):
             _run(module, "instruction_combine")  # a list is a pair of pointers, which is taken apart and made anew
-        pointed = rewrite.with_data_pointers(str(module), instances=rewrite.has_instances(text))
+        pointed = rewrite.with_data_pointers(str(module), instances=rewrite.has_instances(contained))
         if pointed is None:
             return None
         module = parse(pointed)

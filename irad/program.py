@@ -12,6 +12,7 @@ from irad.frontend import abi
 from irad.frontend.adapter import rebound
 from irad.frontend.boxes import opened
 from irad.frontend.lower import Lowered, parameter_names
+from irad.indirect import directed
 from irad.ir.model import Value, integer
 from irad.ir.read import read
 from irad.ir.types import I1
@@ -34,7 +35,8 @@ def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
 
 
 def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
-    """The program in normal form: `llvm.normalize`, and without tests for negative indices that cannot be.
+    """The program in normal form: `llvm.normalize`, with direct calls where functions are chosen among known ones, and
+    without tests for negative indices that cannot be.
 
     `groups` are the leaves of each argument.
 
@@ -49,6 +51,9 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
             hint="write into the array that it holds; make an instance that is to hold other arrays in the kernel",
         )
     module = read(text)
+    if directed(module):
+        text = llvm.simplify(write(module))
+        module = read(text)
     lengths: set[int] = set()
     first = 2  # behind where the result and the exception go
     for group in groups:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 # --- Numba's runtime ------------------------------------------------------------------------------------------------
@@ -22,12 +22,12 @@ _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which no
 _KNOWN = _COUNTING | _ALLOCATORS | _EXCEPTIONS | _GROWING | _UNUSED | {_DATA_OF, _INSTANCE}
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
 
-_ALLOCATE = (
+ALLOCATE = (
     "declare noalias ptr @irad_alloc(i64, i32 allocalign) nounwind willreturn "
     'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
     "memory(inaccessiblemem: readwrite)"
 )
-_LIST = _ALLOCATE.replace("@irad_alloc(", "@irad_list(")
+_LIST = ALLOCATE.replace("@irad_alloc(", "@irad_list(")
 _ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
 RUNTIME = f"""
 {_LIST}
@@ -96,7 +96,7 @@ def strip_runtime(text: str) -> str | None:
     text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
-    known = ((_ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF))
+    known = ((ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF))
     declared = [line for line, name in known if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
 
@@ -129,6 +129,12 @@ def _copied_slices(text: str) -> str:
     return "".join(p if "@__excinfo_unwrap_args" in p.split("\n", 1)[0] else _FREE.sub("", p) for p in parts)
 
 
+def declared(text: str, declarations: Iterable[str]) -> str:
+    """`text` with those of `declarations` whose functions it does not mention yet."""
+    missing = [line for line in declarations if f"{line[line.index('@') : line.index('(')]}(" not in text]
+    return "\n".join([text, *missing, ""])
+
+
 def _without_function(text: str, name: str) -> str:
     """`text` without the definition, or the declaration, of a function."""
     for at in _occurrences(text, f"@{name}("):
@@ -159,7 +165,7 @@ def has_lists(text: str) -> bool:
 
 def has_instances(text: str) -> bool:
     """Whether the program, as Numba wrote it, makes instances of a jitclass."""
-    return f"@{_INSTANCE}(" in text
+    return f"call ptr @{_INSTANCE}(" in text
 
 
 def with_data_pointers(text: str, *, instances: bool) -> str | None:

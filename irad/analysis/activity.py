@@ -493,6 +493,6 @@ def _missing(call: Call) -> IradError:
 
 
 _BY_ADDRESS = (
-    "an active value goes into a function that is known by its address alone (of ctypes, or passed as an argument)",
+    "an active value goes into a function that is known by its address alone (of ctypes, in memory, or an argument)",
     "write the function with njit and call it by its name, or call it before and pass its result in",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
@@ -57,11 +58,20 @@ def is_single(values: Iterable[Any]) -> bool:
 
 
 def copies(values: Iterable[Any]) -> list[Any]:
-    """Copies that the caller may write, with the shapes, strides and overlaps of the originals."""
+    """Copies that the caller may write or draw from, with the shapes, strides and overlaps of the originals."""
     values = list(values)
     arrays: list[Any] = [leaf for value in values for leaf in leaves(value) if isinstance(leaf, np.ndarray)]
     new = iter(_twins(arrays))
-    return [rebuilt(v, (next(new) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves(v))) for v in values]
+
+    def copied(leaf: Any) -> Any:
+        return next(new) if isinstance(leaf, np.ndarray) else _own(leaf)
+
+    return [rebuilt(value, map(copied, leaves(value))) for value in values]
+
+
+def _own(leaf: Any) -> Any:
+    """A generator of random numbers in the same state, so that every run draws the same; other leaves as they are."""
+    return copy.deepcopy(leaf) if isinstance(leaf, np.random.Generator) else leaf
 
 
 def protect(values: Iterable[Any], like: Iterable[Any]) -> None:

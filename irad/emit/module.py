@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from irad.analysis.records import Element
 from irad.emit.augment import size_product
 from irad.emit.memory import copy_adjoint
-from irad.ir.model import Argument, Call, Constant, ConstantExpression, Function, Global, Module, Value, Variable
+from irad.ir.model import Argument, Call, Function, Module, Variable, references
 from irad.ir.types import FunctionType
 from irad.rules import calls, special
 
@@ -34,7 +34,8 @@ def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[E
         module.variables[name.lstrip("@")] = Variable(name.lstrip("@"), text)
     for function in [*functions, *(copy_adjoint(t) for t in adjoints)]:
         module.functions[function.name] = function
-    queue = list(module.functions.values())
+    tables = (v.initializer for v in module.variables.values() if v.initializer is not None)
+    queue = [*module.functions.values(), *_taken(source, module, {n for table in tables for n in references(table)})]
     while queue:
         function = queue.pop()
         for name, type in called(function).items():
@@ -42,10 +43,15 @@ def assemble(source: Module, functions: Iterable[Function], adjoints: Iterable[E
                 for new in _provide(name, type, source):
                     module.functions.setdefault(new.name, new)
                     queue.append(new)
-        for name in sorted(_mentioned(function) & source.functions.keys() - module.functions.keys()):
-            module.functions[name] = strip(source.functions[name])
-            queue.append(module.functions[name])
+        queue += _taken(source, module, _mentioned(function))
     return module
+
+
+def _taken(source: Module, module: Module, names: set[str]) -> list[Function]:
+    """Put those of the functions `names` of `source` that are missing into `module`."""
+    new = [strip(source.functions[name]) for name in sorted(names & source.functions.keys() - module.functions.keys())]
+    module.functions |= {function.name: function for function in new}
+    return new
 
 
 def called(function: Function) -> dict[str, FunctionType]:
@@ -94,16 +100,3 @@ def strip(function: Function) -> Function:
         if isinstance(instruction, Call):
             instruction.attributes = tuple(a for a in instruction.attributes if not a.startswith("#"))
     return function
-
-
-def references(value: Value) -> set[str]:
-    """Names of the globals that a constant refers to."""
-    match value:
-        case Global(name):
-            return {name}
-        case ConstantExpression(operands=operands):
-            return {n for v in operands for n in references(v)}
-        case Constant(literal=tuple(parts)):
-            return {n for v in parts for n in references(v)}
-        case _:
-            return set()

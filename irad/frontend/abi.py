@@ -31,6 +31,7 @@ _types: Any = need(
         "Dispatcher",
     ),
     *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
+    *("NumPyRandomGeneratorType", "NumPyRandomBitGeneratorType"),
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
@@ -66,8 +67,8 @@ class Leaf:
 def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     """A value of Numba type `kind`, flattened in the order of Numba's argument packer; `name` begins the paths.
 
-    Floats, complex numbers (two floats each), integers, booleans, dates, members of enumerations, text, arrays, tuples
-    of them, None and omitted defaults, literals, functions.
+    Floats, complex numbers (two floats each), integers, booleans, dates, members of enumerations, text,
+    random generators, arrays, tuples of them, None and omitted defaults, literals, functions.
 
     Raises
     ------
@@ -124,7 +125,7 @@ class _Flattened:
                 self._leaf(path, "opaque", type, offset)
             case _types.EnumMember():
                 self.add(kind.dtype, f"{path}.value", type, offset)
-            case _types.UnicodeType():
+            case _types.UnicodeType() | _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
                 self._structure(path, type, offset)
             case _types.Omitted():
                 pass
@@ -144,7 +145,10 @@ class _Flattened:
     def _structure(self, path: str, type: Type, offset: int) -> None:
         """Numbers and pointers that carry no derivative."""
         for i, part in enumerate(_fields(type)):
-            self._leaf(f"{path}.{i}", "opaque" if part == PTR else "integer", *_member(type, i, offset))
+            if isinstance(part, Struct):
+                self._structure(f"{path}.{i}", *_member(type, i, offset))
+            else:
+                self._leaf(f"{path}.{i}", "opaque" if part == PTR else "integer", *_member(type, i, offset))
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
         self.leaves.append(Leaf(path, role, type, offset))
@@ -200,6 +204,9 @@ def _fields(type: Type) -> tuple[Type, ...]:
 
 
 _INSTEAD = {
+    "FunctionType": "pass an njit function from Python, or call the function by its name",
+    "ListType": "make the list in the kernel, of arrays or a tuple of arrays that are arguments",
+    "DictType": "make the dictionary in the kernel, of numbers or arrays that are arguments",
     "Record": "use an array of records",
     "ClassInstanceType": "use its attributes, in a tuple",
 }

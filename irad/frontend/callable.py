@@ -70,6 +70,7 @@ class DerivativeFunction(cache.Derived):
         self._dispatchers: dict[str, Any] = {}
         self._inner: dict[str, Any] = {}
         self._type: Any = None
+        self._given_callbacks = False
         self.__name__ = source.name
         self.__qualname__ = source.name
         self.__doc__ = source.doc
@@ -117,11 +118,16 @@ class DerivativeFunction(cache.Derived):
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._given_callbacks:
+            args, kwargs = _named(args, kwargs)
         try:
             return self._fast(*args, **kwargs)
         except AliasedArguments:
             pass
         except _REFUSALS as error:
+            if not self._given_callbacks and any(map(target.is_callback, (*args, *kwargs.values()))):
+                self._given_callbacks = True
+                return self(*args, **kwargs)
             raise self._short(error) from None
         return self.run("careful", *args, **kwargs)
 
@@ -156,6 +162,11 @@ class DerivativeFunction(cache.Derived):
 
     def __reduce__(self) -> tuple[object, ...]:
         return self._source.reduce()
+
+
+def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with functions for which code is compiled in the place of addresses of C callbacks."""
+    return tuple(map(target.named, args)), {name: target.named(value) for name, value in kwargs.items()}
 
 
 class Source:

@@ -36,6 +36,19 @@ UNSMOOTH_OF_PYTHON = ("gammavariate", "betavariate", "vonmisesvariate", "randran
 
 NORMAL = ((np.random.normal, "loc scale"), (random.gauss, "mu sigma"), (random.normalvariate, "mu sigma"))
 UNIFORM = ((np.random.uniform, "low high", np.random.random), (random.uniform, "a b", random.random))
+GENERATOR = (
+    *(f"random_{name}" for name in ("standard_normal", "standard_normal_f")),
+    *(f"random_{name}" for name in ("standard_exponential", "standard_exponential_f")),
+    *(f"random_{name}" for name in ("standard_gamma", "standard_gamma_f", "beta", "wald", "binomial", "poisson")),
+    *(f"random_{name}" for name in ("geometric", "negative_binomial", "logseries", "zipf")),
+)
+"""Functions of `numba.np.random.distributions` that draw from a `np.random.Generator`: without parameters, or with
+parameters on which the draws do not depend smoothly. Numba computes what else a generator draws by formulas from these
+and from `WORDS`."""
+
+WORDS = ("next_double", "next_float", "next_uint32", "next_uint64")
+"""What the bit generator gives, in `numba.np.random.generator_core`."""
+
 BASES = (np.random.random, np.random.random_sample, np.random.sample, np.random.ranf, random.random)
 
 
@@ -45,6 +58,11 @@ def install() -> None:
         for name in names:
             for typed in of_numba(getattr(module, name)):
                 _whole(getattr(module, name), typed, name)
+    for module, names in (("distributions", GENERATOR), ("generator_core", WORDS)):
+        drawing = need(f"numba.np.random.{module}", *names)
+        for function in (getattr(drawing, name) for name in names):
+            for typed in of_numba(function):
+                _whole(function, _with_parameters_of(function, typed), function.__name__)
     for function in BASES:
         for typed in of_numba(function, ()):
             _whole(function, typed, "random")
@@ -62,6 +80,16 @@ def of_numba(function: Any, names: Any = None) -> Iterator[Any]:
         typed = getattr(template, "_overload_func", None)
         if typed is not None and (names is None or [*inspect.signature(typed).parameters] == [*names]):
             yield typed
+
+
+def _with_parameters_of(function: Any, typed: Any) -> Any:
+    """`typed`, with the parameters of what it implements: Numba gives those of its own functions as `*args`."""
+
+    def same(*kinds: Any) -> Any:
+        return typed(*kinds)
+
+    same.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return same
 
 
 def _whole(function: Any, typed: Any, name: str) -> None:

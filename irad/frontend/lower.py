@@ -35,6 +35,8 @@ _PLAIN: tuple[Any, ...] = tuple(
         "NPTimedelta",
         "EnumMember",
         "CPointer",
+        "NumPyRandomGeneratorType",
+        "NumPyRandomBitGeneratorType",
         "RangeType",
         "SliceType",
     )

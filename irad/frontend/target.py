@@ -76,7 +76,9 @@ _cpu: Any = need(
 )
 _cgutils: Any = need("numba.core.cgutils", "get_or_insert_function")
 _descriptors: Any = need("numba.core.descriptors", "TargetDescriptor")
-_dispatcher: Any = need("numba.core.dispatcher", "Dispatcher.add_overload", "Dispatcher.compile")
+_dispatcher: Any = need(
+    "numba.core.dispatcher", "Dispatcher.add_overload", "Dispatcher.compile", "Dispatcher.get_function_type"
+)
 _extension: Any = need(
     "numba.core.target_extension", "CPU", "target_registry", "jit_registry", "dispatcher_registry", "target_override"
 )
@@ -373,10 +375,18 @@ class FixedDispatcher(Dispatcher):
         self._signatures = list(signatures)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
+        self._complete()
+        return super().get_call_template(args, kws)
+
+    def get_function_type(self) -> Any:
+        """Its type as one of several functions, which are to have the same."""
+        self._complete()
+        return super().get_function_type()
+
+    def _complete(self) -> None:
         while self._signatures:
             self.compile(self._signatures.pop(0))
         self.disable_compile()
-        return super().get_call_template(args, kws)
 
     def compile(self, sig: Any) -> Any:
         known = self.overloads.get(tuple(getattr(sig, "args", sig)))
@@ -443,6 +453,20 @@ def callee(function: Any) -> Any:
         return twin(function)
     signatures = function.nopython_signatures
     return _once((function, "fixed"), lambda: FixedDispatcher(function.py_func, signatures, **_options(function)))
+
+
+def is_callback(value: Any) -> bool:
+    """Whether `value` is what `numba.cfunc` makes, which Numba passes as an address."""
+    return isinstance(value, _ccallback.CFunc)
+
+
+def named(value: Any) -> Any:
+    """An njit function in the place of a cfunc, of the same body and signature; other values as they are."""
+    if not is_callback(value):
+        return value
+    options = {k: v for k, v in value._compiler.targetoptions.items() if k != "nopython"}
+    make = numba.njit([value._sig], locals=value._compiler.locals, **options)
+    return _once((value, "named"), lambda: make(value._pyfunc))
 
 
 def _options(function: Any) -> dict[str, Any]:

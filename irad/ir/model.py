@@ -427,3 +427,16 @@ def is_zero(value: Value) -> bool:
             return literal == "zeroinitializer" or literal == "null" or (literal == 0 and not isinstance(literal, str))
         case _:
             return False
+
+
+def references(value: Value) -> set[str]:
+    """Names of the globals that a constant refers to."""
+    match value:
+        case Global(name):
+            return {name}
+        case ConstantExpression(operands=operands):
+            return {n for v in operands for n in references(v)}
+        case Constant(literal=tuple(parts)):
+            return {n for v in parts for n in references(v)}
+        case _:
+            return set()

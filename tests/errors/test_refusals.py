@@ -13,7 +13,6 @@ import numba
 import numpy as np
 import pytest
 from numba import njit, typeof
-from numba.typed import List
 
 from irad import pipeline
 from irad.errors import IradError, MissingRule, Unsupported
@@ -94,17 +93,10 @@ def complex_dot(x, y):
     return s * np.dot(x + 1j, y + 1j).real  # here
 
 
-def typed_list(x):
-    values = List()  # here
-    for i in range(x.shape[0]):
-        values.append(2.0 * x[i])
-    return values[1]
-
-
 def dictionary(x):
-    values = {0: x[0]}  # here
-    values[1] = x[1]
-    return values[0]
+    values = {"a": x[0]}  # here
+    values["b"] = x[1]
+    return values["a"]
 
 
 def printed(x):
@@ -133,7 +125,6 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[IradError], str]] 
     (bits_of_a_copy, (X,), Unsupported, BITS),
     (bits_as_number, (X,), Unsupported, BITS),
     (complex_dot, (X, X), MissingRule, BLAS),
-    (typed_list, (X,), MissingRule, CONTAINERS),
     (dictionary, (X,), MissingRule, CONTAINERS),
     (printed, (0.5,), MissingRule, "given to Python"),
 ]

@@ -885,6 +885,16 @@ def list_of_arrays(x):
         s += a[0]
     return s
 
+@case(vector())
+@njit
+def local_typed_list(x):
+    values = typed.List()
+    for i in range(x.size):
+        values.append(x[i] * x[0])
+    values.insert(1, values.pop(0))
+    del values[::2]
+    return values[-1] * len(values)
+
 @case(lambda: typed.List([1.0, 2.0, 3.0]))
 @njit
 def typed_list(values):

@@ -57,11 +57,10 @@ some:
 
 # never freed: Numba's statistics of arrays are to stay as they are
 _LISTS = """
-declare ptr @malloc(i64)
-define ptr @irad_list(i64 %size, i32 %align) noinline {
+define ptr @{name}(i64 %size, i32 %align) noinline {{
   %data = call ptr @malloc(i64 %size)
   ret ptr %data
-}
+}}
 """
 
 
@@ -71,8 +70,9 @@ def runnable(text: str, lowered: Lowered) -> str:
     if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
         return text.replace(lowered.name, entry(lowered))  # counts its references itself
     text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)
-    text = re.sub(r"^declare .*@irad_list\(.*$", _LISTS, text, flags=re.MULTILINE)
-    return text + _entry_text(lowered)
+    for name in ("irad_list", "irad_tape"):
+        text = re.sub(rf"^declare .*@{name}\(.*$", _LISTS.format(name=name), text, flags=re.MULTILINE)
+    return "\n".join([text, "declare ptr @malloc(i64)", _entry_text(lowered)])
 
 
 def _entry_text(lowered: Lowered) -> str:

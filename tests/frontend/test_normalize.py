@@ -51,7 +51,7 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-@pytest.mark.parametrize("name", ["typed_list_of_arrays", "local_dict", "typed_list"])
+@pytest.mark.parametrize("name", ["typed_list_of_arrays", "typed_dict", "typed_list"])
 def test_containers_keep_their_reference_counts(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
@@ -65,7 +65,7 @@ def test_an_instance_that_is_given_is_taken_apart() -> None:
     assert not re.search(r"alloca \[\d+ x i8\]", text)
 
 
-@pytest.mark.parametrize("name", ["local_list", "list_of_arrays"])
+@pytest.mark.parametrize("name", ["local_list", "list_of_arrays", "local_typed_list"])
 def test_lists_of_the_kernel_are_plain_memory(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import math
 
 import numba
 import numpy as np
+import pytest
 from numba import carray, types
 
 import irad
+from tests.oracles.compare import assert_derivatives_right
 
 POINTER = types.CPointer(types.float64)
 
@@ -42,6 +45,58 @@ def test_functions_with_given_signatures_take_what_they_take_in_numba() -> None:
     value, slope = irad.value_and_grad(kernel)(1.3, 7)
     assert value == kernel(1.3, 7)
     assert abs(slope - (kernel(1.3 + 1e-6, 7) - kernel(1.3 - 1e-6, 7)) / 2e-6) < 1e-8
+
+
+@numba.njit("float64(float64)")
+def cubed(x):
+    return x * x * x
+
+
+@numba.njit("float64(float64)")
+def waved(x):
+    if x > 1e3:
+        raise ValueError("too large")
+    return math.sin(3.0 * x)
+
+
+@numba.njit("float64(float64)")
+def summed(x):
+    total = 0.0
+    for i in range(5):
+        total += x ** (i + 1) / (i + 1.0)
+    return total
+
+
+@numba.cfunc("float64(float64)")
+def callback(x):
+    return x * x * x
+
+
+@numba.njit
+def chosen(x, n):
+    table = (cubed, waved, summed, halved)
+    first = waved if n > 3 else summed
+    for i in range(n):
+        x = 0.5 * table[i % 4](x) + first(x)
+    return x
+
+
+@pytest.mark.filterwarnings("ignore:First-class function")
+@pytest.mark.parametrize("n", [3, 5])
+def test_functions_chosen_at_run_time(n: int) -> None:
+    assert_derivatives_right(chosen, (0.3, n), modes=("forward", "reverse"), analytic=False)
+
+
+def test_a_cfunc_as_argument_is_followed_like_an_njit_function() -> None:
+    @numba.njit
+    def twice(f, g, x, which):
+        h = f if which else g
+        return h(f(x))
+
+    gradient = irad.grad(twice, argnums=2)
+    for which, wanted in ((True, 9 * 0.5**8), (False, 3 * 0.5**2 * 3 * math.cos(3 * 0.5**3))):
+        assert gradient(callback, waved, 0.5, which) == pytest.approx(wanted, rel=1e-14)
+    assert irad.jvp(twice, (callback, callback, 0.5, 0), (None, None, 1.0, None))[1] == pytest.approx(9 * 0.5**8)
 
 
 def test_strings_dates_and_enumerations_are_constant_arguments() -> None:

@@ -67,6 +67,30 @@ def test_same_draws_and_each_once(kernel: Any, rest: tuple[int, ...]) -> None:
     assert dot == pytest.approx(slope, rel=1e-12)
 
 
+@njit
+def generated(x, rng):
+    s = rng.normal(x, x * x) * rng.uniform(x, 3.0) + rng.exponential(x) * rng.random() + rng.poisson(3.0 * x)
+    for z in rng.standard_normal(3):
+        s += z * x
+    return s
+
+
+def test_a_generator_is_drawn_from_once() -> None:
+    def run(f: Any, x: float = 1.3) -> tuple[Any, float]:
+        rng = np.random.default_rng(3)
+        return f(x, rng), rng.random()
+
+    value, state = run(generated)
+    (backward, slope), after = run(irad.value_and_grad(generated))
+    (forward, dot), then = run(lambda x, rng: irad.jvp(generated, (x, rng), (1.0, None)))
+    assert value == backward == forward and state == after == then
+    above, below = (run(generated, 1.3 + h)[0] for h in (1e-6, -1e-6))
+    assert slope == pytest.approx((above - below) / 2e-6, rel=1e-6)
+    assert dot == pytest.approx(slope, rel=1e-12)
+    with pytest.raises(irad.Unsupported, match="do not depend smoothly"):
+        irad.grad(njit(lambda x, rng: rng.chisquare(x)))(2.0, np.random.default_rng(3))
+
+
 def test_samplers_that_reject_are_refused() -> None:
     @njit
     def kernel(x):

@@ -131,6 +131,10 @@ class Interpreted:
             return self._math
         if value is numba.prange:
             return range
+        if value is numba.typed.List:
+            return list
+        if value is numba.typed.Dict:
+            return dict
         if hasattr(value, "py_func"):
             return self.function(value.py_func)
         return value

@@ -90,11 +90,33 @@ def _typed_list(x):
     return values[1] * values[0]
 
 
+def _typed_list_of_arrays(x, y):
+    arrays = List()
+    arrays.append(x * 2.0)
+    arrays.insert(0, y)
+    arrays[1][0] *= arrays[0][1]
+    return arrays.pop().sum() * arrays[-1][0]
+
+
 def _typed_dict(x):
     values = Dict.empty(numba.int64, numba.float64)
     for i in range(x.size):
         values[i] = x[i] * x[i]
     return values[1] * values[0]
+
+
+def _dict_of_arrays(x, y):
+    arrays = {(0, 1): x * 2.0, (1, 0): y}
+    arrays[0, 1][0] *= arrays[1, 0][1]
+    total = 0.0
+    for (i, j), array in arrays.items():
+        total += (i + 2 * j) * array[0] * array[1]
+    return total
+
+
+def _dict_of_text(x):
+    values = {"a": x[0] * x[1], "b": x[1]}
+    return values["a"] * values["b"]
 
 
 def _set(x, i):
@@ -163,7 +185,10 @@ GROUP = Group(
         row("list comprehension", _list_comprehension, x=X),
         row("list of constants", _constant_list, x=X),
         row("typed.List", _typed_list, x=X),
+        row("typed.List of arrays", _typed_list_of_arrays, x=X, y=Y),
         row("typed.Dict", _typed_dict, x=X),
+        row("dictionary of arrays, pairs as keys", _dict_of_arrays, x=X, y=Y),
+        row("dictionary of text", _dict_of_text, x=X),
         row("set of integers", _set, x=X, i=np.array([3, 1, 3])),
         row("jitclass", _jitclass, x=X, gain=A),
         row("gradient by a jitclass instance", _instance_argument, x=X, gain=A),

@@ -200,6 +200,20 @@ def _chosen_function(x, n):
     return f(x)
 
 
+@numba.njit("float64(float64)")
+def _typed_sine(x):
+    return np.sin(x)
+
+
+@numba.njit("float64(float64)")
+def _typed_square(x):
+    return x * x
+
+
+def _indexed_function(x, n):
+    return (_typed_sine, _typed_square)[n](x)
+
+
 @numba.cfunc(types.float64(types.float64))
 def _typed_cube(x):
     return x * x * x
@@ -359,6 +373,7 @@ GROUP = Group(
         row("cfunc as argument", _function_argument, f=_typed_cube, x=A),
         row("tuple of functions", _tuple_of_functions, x=A),
         row("function chosen at run time", _chosen_function, x=A, n=1),
+        row("tuple of functions, indexed at run time", _indexed_function, x=A, n=1),
         row("cfunc and carray", _cfunc, u=X[:3].copy(), p=Y[:3].copy(), steps=3),
         row("None as argument", _optional, x=A, y=None),
         row("Optional local", _optional_local, x=X),
