@@ -110,6 +110,7 @@ def love(thickness: Array, velocity: Array, density: Array, omegas: Array, speed
             else:
                 low, at_low = middle, at_middle
         c = 0.5 * (low + high)
+        # a step to the root, to rounding; and one there, whose derivative is the root's
         for _ in range(2):
             value, slope = _secular(c, omegas[k], thickness, velocity, density)
             c -= value / slope
