@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ class Problem:
         kernel = kernel_of(f)
         self.f, self.name, self.names = f, kernel.name, kernel.names
         self._call: Callable[..., Any] = f if isinstance(f, DerivativeFunction) else kernel.dispatcher
-        self.args = [_without_overlap(value) for value in args]
+        self.args = [_without_overlap(value) for value in (*args, *_defaults(kernel.dispatcher.py_func, len(args)))]
         if len(self.args) != len(self.names):
             raise BadArgumentType(f"{self.name} takes {len(self.names)} arguments, not {len(self.args)}")
         able = [i for i, value in enumerate(self.args) if _is_differentiable(value)]
@@ -263,6 +264,16 @@ def _scale(x: Any) -> Floats:
     if not np.isfinite(largest):
         raise BadArgumentValue("the arguments to check at must be finite")
     return np.maximum(size, 0.1 * largest if largest else 1.0)
+
+
+def _defaults(function: Callable[..., Any], given: int) -> list[Any]:
+    """What the parameters after the first `given` take when they are left out, up to one that must be given."""
+    found: list[Any] = []
+    for parameter in list(inspect.signature(function).parameters.values())[given:]:
+        if parameter.default is parameter.empty:
+            break
+        found.append(parameter.default)
+    return found
 
 
 def _without_overlap(value: Any) -> Any:
