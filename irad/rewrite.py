@@ -29,6 +29,8 @@ ALLOCATE = (
 )
 _LIST = ALLOCATE.replace("@irad_alloc(", "@irad_list(")
 _ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
+_ASK_AGAIN = _ASK.replace("memory(none)", "memory(argmem: read)")
+"""The same where there are lists: their data moves, and LLVM must not carry the answer out of a loop."""
 RUNTIME = f"""
 {_LIST}
 declare i64 @llvm.umin.i64(i64, i64)
@@ -96,7 +98,7 @@ def strip_runtime(text: str) -> str | None:
     text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
-    known = ((ALLOCATE, "irad_alloc"), (_ASK, _DATA_OF))
+    known = ((ALLOCATE, "irad_alloc"), (_ASK_AGAIN if has_lists(text) else _ASK, _DATA_OF))
     declared = [line for line, name in known if f"@{name}(" in text]
     return "\n".join([text, *declared, ""])
 

@@ -6,6 +6,7 @@ A module holds one kernel, an `njit` function named like the module, and the nam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -35,7 +36,7 @@ class KernelModule(Protocol):
     """What every kernel module offers beside its kernel.
 
     SIZES: problem sizes by name; always "tiny" (tests), "demo", and the sizes that are measured.
-    WRT: positions of the arguments to differentiate (float64 arrays or floats).
+    WRT: positions of the arguments to differentiate (arrays of float64 or float32, or floats).
     OUTPUTS: positions of the arrays that carry the result of a kernel returning None; empty when it returns a float.
     """
 
@@ -56,18 +57,29 @@ class KernelModule(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Collection:
+    """The kernels of one package, whose modules are `names`."""
+
+    package: str
+    names: tuple[str, ...]
+
+    def load(self, name: str) -> KernelModule:
+        """The module of a kernel; KeyError when there is none of that name."""
+        if name not in self.names:
+            raise KeyError(f"no kernel named {name!r}: choose from {', '.join(self.names)}")
+        return cast(KernelModule, import_module(f"{self.package}.{name}"))
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The Numba function of a kernel; KeyError when there is none of that name."""
+        return cast("Callable[..., Any]", getattr(self.load(name), name))
+
+
+COLLECTION = Collection(__name__, _NAMES)
+
+load, function = COLLECTION.load, COLLECTION.function
+
+
 def names() -> tuple[str, ...]:
     """The names of all kernels."""
     return _NAMES
-
-
-def load(name: str) -> KernelModule:
-    """The module of a kernel; KeyError when there is none of that name."""
-    if name not in _NAMES:
-        raise KeyError(f"no kernel named {name!r}: choose from {', '.join(_NAMES)}")
-    return cast(KernelModule, import_module(f"{__name__}.{name}"))
-
-
-def function(name: str) -> Callable[..., Any]:
-    """The Numba function of a kernel; KeyError when there is none of that name."""
-    return cast("Callable[..., Any]", getattr(load(name), name))

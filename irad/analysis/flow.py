@@ -210,7 +210,7 @@ def _loops(order: list[Block], idom: dict[Block, Block], graph: Success) -> list
             if not dominates(target, block):
                 error = Unsupported(
                     "a loop of this kernel is entered at two places (irreducible control flow)",
-                    hint="rewrite the jumps as for or while loops",
+                    hint="write for or while loops; instead of a generator that yields in nested loops, its loops",
                 )
                 raise blame(error, block.end)
             latches.setdefault(target, []).append(block)

@@ -58,7 +58,7 @@ def check_grads(
 
     Parameters
     ----------
-    args: the point: what `f` is called with; copies are.
+    args: the point: what `f` is called with; copies are. Parameters that are left out have their defaults.
     modes: "forward", "reverse" or both.
     order: up to which order: 2 checks the gradient's derivatives too (of a kernel that returns one float).
     argnums: as in `irad.grad`; all floats and arrays of floats when None.

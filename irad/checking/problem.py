@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ class Problem:
         kernel = kernel_of(f)
         self.f, self.name, self.names = f, kernel.name, kernel.names
         self._call: Callable[..., Any] = f if isinstance(f, DerivativeFunction) else kernel.dispatcher
+        args = (*args, *_defaults(kernel.dispatcher.py_func, len(args)))
         _refuse_structures(kernel.names, args)
         self.args = [_without_overlap(value) for value in args]
         if len(self.args) != len(self.names):
@@ -274,6 +276,16 @@ def _scale(x: Any) -> Floats:
     if not np.isfinite(largest):
         raise BadArgumentValue("the arguments to check at must be finite")
     return np.maximum(size, 0.1 * largest if largest else 1.0)
+
+
+def _defaults(function: Callable[..., Any], given: int) -> list[Any]:
+    """What the parameters after the first `given` take when they are left out, up to one that must be given."""
+    found: list[Any] = []
+    for parameter in list(inspect.signature(function).parameters.values())[given:]:
+        if parameter.default is parameter.empty:
+            break
+        found.append(parameter.default)
+    return found
 
 
 def _without_overlap(value: Any) -> Any:

@@ -7,6 +7,7 @@ the call, the functions of its rule take its place; they are compiled, and diffe
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from irad.ir.types import Float
 from irad.rules.calls import WHOLE_NAME, Whole
 
 _numba: Any = need("numba", "njit")
+_errors: Any = need("numba.core.errors", "NumbaPerformanceWarning")
 _types: Any = need("numba.core.types", "BaseTuple", "Array.copy", "none")
 
 RULE = "__irad_rule__"
@@ -208,7 +210,7 @@ def tangent(operation: Operation, dots: Sequence[Any]) -> Lowered:
     rule, kinds = operation.rule, operation.signature.args
     _require_variable(rule, dots)
     _require(rule, rule.tangent, "tangent", "forward")
-    return lower(_tangent_of(rule, len(kinds)), (*kinds, *dots))
+    return _lowered(_tangent_of(rule, len(kinds)), (*kinds, *dots))
 
 
 def augmented(operation: Operation, into: Sequence[Any], passing: Sequence[int]) -> Lowered:
@@ -221,12 +223,19 @@ def augmented(operation: Operation, into: Sequence[Any], passing: Sequence[int])
     _require(rule, rule.augmented, "augmented", "reverse")
     _require(rule, rule.pullback, "pullback", "reverse")
     wanted = tuple(kind != _types.none for kind in into)
-    return lower(_augmented_of(rule, wanted, tuple(passing)), tuple(kinds))
+    return _lowered(_augmented_of(rule, wanted, tuple(passing)), tuple(kinds))
 
 
 def pullback(operation: Operation, residual: Any, cotangent: Any, into: Sequence[Any]) -> Lowered:
     """The rule's pullback: (residual, cotangent, targets...) -> (cotangents of floats,)."""
-    return lower(_pullback_of(operation.rule, len(into)), (residual, cotangent, *into))
+    return _lowered(_pullback_of(operation.rule, len(into)), (residual, cotangent, *into))
+
+
+def _lowered(function: Any, kinds: tuple[Any, ...]) -> Lowered:
+    """`function` of a rule, lowered without Numba's advice on speed: the layouts that it meets are not the user's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", _errors.NumbaPerformanceWarning)
+        return lower(function, kinds)
 
 
 def _require(rule: Rule, part: Any, word: str, mode: str) -> None:

@@ -44,7 +44,7 @@ def returns_arrays(x, n):
 
 
 @njit
-def of_tuple(pair, scales):
+def of_tuple(pair, scales=(2.0, 3.0)):
     return (pair[0] * pair[1]).sum() * scales[0] / scales[1]
 
 
@@ -77,7 +77,7 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "written arrays": (writes, (np.zeros(6), X, 0.7), {}),
     "written, constant": (writes, (np.zeros(6), X, 0.7), {"argnums": "k"}),
     "returned arrays": (returns_arrays, (X, 3), {}),
-    "tuples": (of_tuple, ((X, X + 1.0), (2.0, 3.0)), {}),
+    "tuples, and a default": (of_tuple, ((X, X + 1.0),), {}),
     "one array twice": (overlapping, (X, X), {}),
     "overlap": (overlapping, (np.arange(1.0, 9.0)[2:], np.arange(1.0, 9.0)[:6]), {}),
     "forward": (product, (X, 0.7, 6), {"modes": ("forward",)}),

@@ -46,10 +46,28 @@ def nested(x):
     return total
 
 
+@numba.njit
+def emptied(x):
+    """A stack whose length the loop asks for: it moves while the loop runs."""
+    intervals = [(x[0], x[3])]
+    rows = [[x[1]]]
+    total = 0.0
+    while len(intervals) > 0:
+        low, high = intervals.pop()
+        if high - low < 0.1:
+            total += low * high * x[2]
+        else:
+            intervals.append((low, 0.5 * (low + high)))
+            intervals.append((0.5 * (low + high), high))
+            while len(rows[0]) < 3 * len(intervals):
+                rows[0].append(rows[0][-1] * x[4])
+    return total + sum(rows[0])
+
+
 @pytest.mark.parametrize(
     ("kernel", "args"),
-    [(grown, (X, 40)), (written_through, (X, X * 0.5 + 1.0)), (nested, (X,))],
-    ids=["grown", "written through", "nested"],
+    [(grown, (X, 40)), (written_through, (X, X * 0.5 + 1.0)), (nested, (X,)), (emptied, (X,))],
+    ids=["grown", "written through", "nested", "emptied"],
 )
 def test_lists_of_the_kernel_are_differentiated(kernel, args) -> None:
     assert_derivatives_right(kernel, args, analytic=False)

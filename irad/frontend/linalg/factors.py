@@ -12,7 +12,7 @@ import importlib
 from typing import Any
 
 from irad.frontend.linalg.operation import replace, wrapped
-from irad.frontend.linalg.systems import triangular
+from irad.frontend.linalg.systems import triangle, triangular
 from irad.frontend.target import need
 
 np: Any = importlib.import_module("numpy")
@@ -23,7 +23,7 @@ _linalg: Any = need("numba.np.linalg", "cho_impl", "qr_impl")
 @_numba.njit
 def half(a: Any) -> Any:
     """The lower triangle, its diagonal halved."""
-    out = np.tril(a)
+    out = triangle(a, True)
     for i in range(a.shape[0]):
         out[i, i] *= a.dtype.type(0.5)
     return out
@@ -32,15 +32,20 @@ def half(a: Any) -> Any:
 @_numba.njit
 def mirrored(a: Any) -> Any:
     """The symmetric matrix with the lower triangle of `a`."""
-    return np.tril(a) + np.tril(a, -1).T
+    out = np.empty(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = a[i, j]
+    return out
 
 
 @_numba.njit
 def folded(a: Any) -> Any:
     """The cotangent of the lower triangle of a symmetric matrix, of which only that triangle is read."""
-    out = np.tril(a + a.T)
+    out = triangle(a, True)
     for i in range(a.shape[0]):
-        out[i, i] = a[i, i]
+        for j in range(i):
+            out[i, j] += a[j, i]
     return out
 
 
@@ -59,7 +64,7 @@ def cholesky_augmented(a: Any) -> Any:
 
 
 def cholesky_pullback(factor: Any, bar: Any) -> Any:
-    inner = triangular(factor.T, half(np.dot(factor.T, np.tril(bar))), False)
+    inner = triangular(factor.T, half(np.dot(factor.T, triangle(bar, True))), False)
     return (folded(triangular(factor.T, inner.T, False).T),)
 
 
@@ -83,10 +88,10 @@ def qr_tangent(a: Any, a_dot: Any) -> Any:
     square = np.ascontiguousarray(r[:, :n])
     change = triangular(square.T, np.ascontiguousarray(a_dot[:, :n].T), True).T
     inside = np.dot(q.T, change)
-    turn = np.tril(inside, -1)
+    turn = triangle(inside, True)
     turn -= turn.T.copy()
     q_dot = change - np.dot(q, inside) + np.dot(q, turn)
-    return (q, r), (q_dot, np.triu(np.dot(q_dot.T, a) + np.dot(q.T, a_dot)))
+    return (q, r), (q_dot, triangle(np.dot(q_dot.T, a) + np.dot(q.T, a_dot), False))
 
 
 def qr_augmented(a: Any) -> Any:
@@ -99,7 +104,7 @@ def qr_pullback(residual: Any, bars: Any) -> Any:
     a, q, r = residual
     q_bar, r_bar = bars
     n = min(a.shape)
-    square, square_bar = np.ascontiguousarray(r[:, :n]), np.triu(r_bar[:, :n])
+    square, square_bar = np.ascontiguousarray(r[:, :n]), triangle(r_bar[:, :n], False)
     rest_bar = np.ascontiguousarray(r_bar[:, n:])
     turned = q_bar + np.dot(np.ascontiguousarray(a[:, n:]), rest_bar.T)
     inner = mirrored(np.dot(square, square_bar.T) - np.dot(turned.T, q))

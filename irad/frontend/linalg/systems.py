@@ -263,7 +263,12 @@ def triangular_pullback(residual: Any, x_bar: Any) -> Any:
 @_numba.njit
 def triangle(a: Any, lower: Any) -> Any:
     """The lower or the upper triangle of `a`."""
-    return np.tril(a) if lower else np.triu(a)
+    out = np.zeros(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        # what NumPy offers for this broadcasts, and takes a second to compile
+        for j in range(0 if lower else i, min(i + 1, a.shape[1]) if lower else a.shape[1]):
+            out[i, j] = a[i, j]
+    return out
 
 
 triangular: Any = whole.make(
