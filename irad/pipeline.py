@@ -143,7 +143,7 @@ class Derivation:
         """Arrays of a program that counts references are not ours to give away."""
         if "@NRT_MemInfo_alloc" in self.text and any(leaf.role == "data" for leaf in self.result):
             raise Unsupported(
-                "the kernel returns an array, and also has memory that Numba counts (a string, a typed container)",
+                "the kernel returns an array, and also has memory that Numba counts (a string, a dictionary of text)",
                 hint="give raise its numbers as arguments, not in a formatted message; keep containers elsewhere",
             )
 

@@ -87,6 +87,7 @@ def test_functions_chosen_at_run_time(n: int) -> None:
     assert_derivatives_right(chosen, (0.3, n), modes=("forward", "reverse"), analytic=False)
 
 
+@pytest.mark.filterwarnings("ignore:First-class function")
 def test_a_cfunc_as_argument_is_followed_like_an_njit_function() -> None:
     @numba.njit
     def twice(f, g, x, which):
