@@ -53,8 +53,9 @@ def check_grads(
 
     Each argument is moved in a random direction, and entry by entry when it is small or wrong: against differences at
     several steps (or complex steps where the kernel takes complex numbers), with an estimate of their error. Forward
-    and reverse mode are compared by the dot-product test, and the kernel's results with those of the plain call. Where
-    the left and right slopes differ (a kink, a tie) nothing but a warning is possible.
+    and reverse mode are compared by the dot-product test, and the kernel's results with those of the plain call (bit
+    for bit; up to rounding where `parallel` or `fastmath` may reorder sums). Where the left and right slopes differ (a
+    kink, a tie) nothing but a warning is possible.
 
     Parameters
     ----------

@@ -44,12 +44,16 @@ def floats(value: Any) -> Floats:
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def bits(value: Any) -> list[tuple[str, bytes]]:
-    """The dtype and the bytes of every number and array in it."""
-    plain = [
+def numbers(value: Any) -> list[npt.NDArray[Any]]:
+    """Every number and array in it."""
+    return [
         np.asarray(leaf) for leaf in leaves(value) if isinstance(leaf, int | float | complex | np.generic | np.ndarray)
     ]
-    return [(leaf.dtype.str, leaf.tobytes()) for leaf in plain]
+
+
+def bits(value: Any) -> list[tuple[str, bytes]]:
+    """The dtype and the bytes of every number and array in it."""
+    return [(leaf.dtype.str, leaf.tobytes()) for leaf in numbers(value)]
 
 
 def is_single(values: Iterable[Any]) -> bool:

@@ -167,6 +167,25 @@ def test_a_changed_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         irad.check_grads(product, (X, 0.7, 6))
 
 
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0 + 1e-14, True), (1.0 + 1e-6, False)])
+def test_rounding_is_allowed_where_sums_may_be_reordered(
+    factor: float, accepted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = api.autodiff
+
+    def other(*words: Any, **more: Any) -> Any:
+        out, found = real(*words, **more)
+        return factor * out, found
+
+    monkeypatch.setattr(api, "autodiff", other)
+    monkeypatch.setitem(product.targetoptions, "fastmath", True)
+    if accepted:
+        irad.check_grads(product, (X, 0.7, 6))
+    else:
+        with pytest.raises(irad.WrongGradient, match="own results differ"):
+            irad.check_grads(product, (X, 0.7, 6))
+
+
 # --- kinks ----------------------------------------------------------------------------------------------------------
 
 
