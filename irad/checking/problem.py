@@ -251,7 +251,9 @@ class Problem:
             return found
         near = np.abs(exact - found.value) <= 1e-4 * np.abs(found.value) + 4.0 * found.error
         value = np.where(near, exact, found.value)  # elsewhere the kernel is not analytic
-        rounding = 1e-12 * np.max(np.abs(exact), initial=0.0)
+        # what a slope is a sum of may cancel: it is known no better than the rounding of the values
+        size = np.max(np.abs(self.value), initial=0.0, where=np.isfinite(self.value))
+        rounding = max(1e-12 * np.max(np.abs(exact), initial=0.0), 4.0 * size * np.finfo(np.float64).eps)
         return Slope(value, np.where(near, rounding, found.error), found.kinked)
 
     def complex_kernel(self) -> Callable[..., Any]:

@@ -61,6 +61,12 @@ def bounded(x):
     return math.sqrt(x - 0.99)
 
 
+@njit
+def cancelling(x, y):
+    """The slope by y is 3 x + 4 y."""
+    return (x + y) * (x + 2.0 * y)
+
+
 X = np.linspace(0.3, 1.7, 6)
 SINGLE = X.astype(np.float32)
 CONSTANT = X.copy()
@@ -82,6 +88,7 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "overlap": (overlapping, (np.arange(1.0, 9.0)[2:], np.arange(1.0, 9.0)[:6]), {}),
     "forward": (product, (X, 0.7, 6), {"modes": ("forward",)}),
     "reverse": (product, (X, 0.7, 6), {"modes": ("reverse",)}),
+    "a slope that cancels": (cancelling, (0.4, -0.3), {}),
     "refuses what lies beside": (bounded, (1.0,), {}),
 }
 
