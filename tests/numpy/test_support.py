@@ -42,3 +42,11 @@ def test_rows_of_the_page_come_out_again(group: Group) -> None:
     lines = rows(group)
     step = STEPS.get(group.word, 5)
     assert [page.line(judge(case)) for case in group.cases[::step]] == lines[::step]
+
+
+def test_the_readme_gives_the_counts_of_the_page() -> None:
+    lines = [line for group in GROUPS for line in rows(group)]
+    right, refused = (sum(f" | {v.value} | " in line for line in lines) for v in (Verdict.SUPPORTED, Verdict.REFUSED))
+    words = " ".join((page.PATH.parents[1] / "README.md").read_text().split())
+    said = f"of {right + refused} that Numba compiles, {right} are right in both modes and {refused} are refused"
+    assert said in words
