@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -276,6 +277,7 @@ def growth() -> None:
 
 def interrupted() -> None:
     """Ctrl-C during a gradient is a KeyboardInterrupt when it returns, as of any Numba function; all is given back."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
     gradient = irad.grad(decay)
     right = gradient(0.5, 1000)
     gradient(0.5, 10)
