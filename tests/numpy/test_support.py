@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import pytest
 
 from tools.support import page
@@ -41,7 +42,10 @@ def test_the_page_has_a_row_for_every_case_and_none_is_wrong(group: Group) -> No
 def test_rows_of_the_page_come_out_again(group: Group) -> None:
     lines = rows(group)
     step = STEPS.get(group.word, 5)
-    assert [page.line(judge(case)) for case in group.cases[::step]] == lines[::step]
+    found = [judge(case) for case in group.cases[::step]]
+    if numba.__version__.startswith(page.NUMBA):
+        assert [page.line(outcome) for outcome in found] == lines[::step]
+    assert not any(outcome.verdict is Verdict.WRONG for outcome in found)
 
 
 def test_the_readme_gives_the_counts_of_the_page() -> None:

@@ -12,12 +12,14 @@ from tools.support.cases import GROUPS
 from tools.support.verdict import Outcome, Verdict
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "support.md"
-_HEAD = """# What is supported
+NUMBA = "0.68"
+"""The Numba that the page is about: others compile other rows."""
+_HEAD = f"""# What is supported
 
-Written by `python -m tools.support`, which compiles a small kernel for each row with Numba and with irad, and checks
-the derivative in forward and in reverse mode: against each other, against complex steps or differences of the kernel,
-and the kernel's own results bit for bit. `make test` runs a sample of the rows again. The groups follow Numba's own
-documentation.
+Written by `python -m tools.support` with Numba {NUMBA}, which compiles a small kernel for each row with Numba and with
+irad, and checks the derivative in forward and in reverse mode: against each other, against complex steps or differences
+of the kernel, and the kernel's own results bit for bit. `make test` runs a sample of the rows again. The groups follow
+Numba's own documentation.
 
 *Supported* means right in both modes; *refused* means that irad stops with the message in the row and the line of the
 kernel; *not in Numba* means that Numba itself does not compile the row.
