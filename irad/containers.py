@@ -6,6 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from irad.rewrite import ALLOCATE
+
+DECLARED = (
+    ALLOCATE.replace("@irad_alloc(", "@irad_list("),
+    ALLOCATE.replace("@irad_alloc(", "@irad_tape("),
+    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+)
+"""What the bodies of all containers call."""
 _COUNTS = "call ptr @irad_alloc(i64 8, i32 16)"
 _NEW = re.compile(r"(%[^\s=]+) = call ptr @NRT_MemInfo_alloc_dtor\(i64 8, ptr (%[^\s,)]+|@[^)]+)\)")
 _CAST = re.compile(r"bitcast ptr (%[^\s,]+) to ptr")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
@@ -19,6 +20,7 @@ VERSION: tuple[int, ...] = tuple(_ll.llvm_version_info)
 
 check_llvm(VERSION)
 
+_SINCE_21 = re.compile(r"@llvm\.(maximumnum|minimumnum)\.")
 SMALL = 400
 """Instructions of a function that its callers take in."""
 
@@ -140,6 +142,15 @@ def normalize(text: str, name: str) -> str:
         module = parse(tagged)
         _standard(module)
     return _finished(module)
+
+
+def miscompiled(text: str, version: tuple[int, ...] = VERSION) -> str:
+    """An intrinsic in `text` of which that LLVM makes wrong machine code; empty where there is none.
+
+    LLVM 20 takes the wrong operand of maximumnum and minimumnum on x86. The Numba that has it writes neither.
+    """
+    found = _SINCE_21.search(text) if version < (21,) else None
+    return found[1] if found else ""
 
 
 def simplify(text: str) -> str:

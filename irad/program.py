@@ -42,9 +42,11 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
 
     Raises
     ------
-    Unsupported: an attribute of an instance may be given another array.
+    Unsupported: an attribute of an instance may be given another array; LLVM computes something wrongly.
     """
     text = llvm.normalize(lowered.text, lowered.name)
+    if intrinsic := llvm.miscompiled(text):
+        raise Unsupported(f"this LLVM computes {intrinsic} wrongly", hint="use max and min, or a newer Numba")
     if attribute := rebound(text):
         raise Unsupported(
             f"the attribute {attribute} of an argument is assigned, or the instance goes where it cannot be followed",

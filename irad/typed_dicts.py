@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from irad.containers import definitions, moved, pointee, sizeof, tag, without_meminfos
-from irad.rewrite import ALLOCATE, declared
+from irad.containers import DECLARED, definitions, moved, pointee, sizeof, tag, without_meminfos
+from irad.rewrite import declared
 
 _FIELDS = ("used", "entries", "usable", "size", "indices", "hashes", "keys", "values", "key.size", "value.size")
 _AT = {name: 8 * i for i, name in enumerate(_FIELDS)}
@@ -215,6 +215,11 @@ onwards:
 
 def _taking(pair: str, key: str, value: str) -> str:
     """Functions that take keys and values of these types."""
+    return "".join(part(pair, key, value) for part in (_grow, _lookup, _insert, _popitem))
+
+
+def _grow(pair: str, key: str, value: str) -> str:
+    """The function that makes larger tables and moves the entries there, without those that were deleted."""
     k, v = sizeof(key), sizeof(value)
     return f"""
 define linkonce_odr void @irad.dict.grow.{pair}(ptr %dict) alwaysinline {{
@@ -260,7 +265,13 @@ done:
   store i64 %left, ptr %usable.at
   ret void
 }}
+"""
 
+
+def _lookup(pair: str, key: str, value: str) -> str:
+    """The function that copies the value of a key; which entry it is, or -1."""
+    v = sizeof(value)
+    return f"""
 define linkonce_odr i64 @irad.dict.lookup.{pair}(ptr %dict, ptr %key, i64 %hash, ptr %out) alwaysinline {{
   %at = call i64 @irad.dict.find.{tag(key)}(ptr %dict, ptr %key, i64 %hash)
   %none = icmp slt i64 %at, 0
@@ -270,7 +281,13 @@ found:
 done:
   ret i64 %at
 }}
+"""
 
+
+def _insert(pair: str, key: str, value: str) -> str:
+    """The function that puts a value under a key, new or not; a status."""
+    k, v = sizeof(key), sizeof(value)
+    return f"""
 define linkonce_odr i32 @irad.dict.insert.{pair}(ptr %dict, ptr %key, i64 %hash, ptr %new, ptr %old) alwaysinline {{
 start:
   %known = call i64 @irad.dict.find.{tag(key)}(ptr %dict, ptr %key, i64 %hash)
@@ -298,7 +315,13 @@ put:
   %status = phi i32 [ {_REPLACED}, %start ], [ {_OK}, %enter ]
 {_read("values")}{_item("value", "values", "at", v)}{moved(value, "value.place", "new")}  ret i32 %status
 }}
+"""
 
+
+def _popitem(pair: str, key: str, value: str) -> str:
+    """The function that takes out what was put in last; a status."""
+    k, v = sizeof(key), sizeof(value)
+    return f"""
 define linkonce_odr i32 @irad.dict.popitem.{pair}(ptr %dict, ptr %key, ptr %value) alwaysinline {{
 start:
 {_read("used", "entries", "hashes", "keys", "values")}  %nothing = icmp eq i64 %used, 0
@@ -321,10 +344,8 @@ last:
 
 
 _MORE = (
-    ALLOCATE.replace("@irad_alloc(", "@irad_list("),
-    ALLOCATE.replace("@irad_alloc(", "@irad_tape("),
+    *DECLARED,
     "declare i64 @llvm.ctlz.i64(i64, i1)",
-    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 )
 _DESTRUCTOR = "_numba_dict_dtor"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from irad.containers import definitions, moved, pointee, sizeof, tag, without_meminfos
-from irad.rewrite import ALLOCATE, declared
+from irad.containers import DECLARED, definitions, moved, pointee, sizeof, tag, without_meminfos
+from irad.rewrite import declared
 
 _ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS, _SIZE_OF_LIST = 8, 16, 24, 48, 56
 _LEAST_ROOM = 4
@@ -190,10 +190,8 @@ ready:
 
 
 _MORE = (
-    ALLOCATE.replace("@irad_alloc(", "@irad_list("),
-    ALLOCATE.replace("@irad_alloc(", "@irad_tape("),
+    *DECLARED,
     "declare i64 @llvm.umax.i64(i64, i64)",
-    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
 )
 

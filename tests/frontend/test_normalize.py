@@ -11,6 +11,7 @@ import pytest
 from numba import njit, types
 from numba.core.runtime import rtsys
 
+import irad
 from irad import llvm, rewrite, versions
 from irad.errors import InvalidIR
 from irad.frontend import target
@@ -229,3 +230,13 @@ def test_an_address_that_is_added_to_stays_a_pointer() -> None:
     lines = rewrite.addresses_as_pointers(text).splitlines()
     assert lines[2] == "  %c = getelementptr i8, ptr %p, i64 %n, !dbg !1"
     assert [*lines[:2], lines[3]] == [*text.splitlines()[:2], text.splitlines()[3]]
+
+
+def test_what_llvm_computes_wrongly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "call double @llvm.maximumnum.f64(double %a, double %b)"
+    assert llvm.miscompiled(text, (20, 1, 8)) == "maximumnum"
+    assert not llvm.miscompiled(text, (22, 1, 0))
+    assert not llvm.miscompiled(text.replace("maximumnum", "maximum"), (20, 1, 8))
+    monkeypatch.setattr(llvm, "miscompiled", lambda _: "maximumnum")
+    with pytest.raises(irad.Unsupported, match=r"test_normalize\.py:\d+: .*computes maximumnum wrongly"):
+        irad.grad(lambda x: max(x, 1.0))(2.0)

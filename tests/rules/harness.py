@@ -24,8 +24,6 @@ LIBM = frozenset(
     }
 )
 """Functions that have no intrinsic."""
-MISCOMPILED = frozenset({"maximumnum", "minimumnum"}) if llvm.llvm_version_info < (21,) else frozenset[str]()
-"""What this LLVM computes wrong: LLVM 20 takes one for the other on x86. The Numba that has it uses neither."""
 CTYPES = {DOUBLE: ctypes.c_double, SINGLE: ctypes.c_float, I32: ctypes.c_int32}
 
 
