@@ -229,7 +229,8 @@ def _inlined(text: str, name: str) -> Any:
     """Every helper that is not recursive nor too large inlined; memory to registers while lines still hold."""
     module = parse(rewrite.mark_inline(text, name))
     _internalize(module, (name,))
-    _run(module, "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
+    # helpers first: LLVM's time for the stack slots of one function grows with their number times that of its blocks
+    _run(module, "sroa", "always_inliner", "global_dead_code_eliminate", "sroa", "loop_rotate", "simplify_cfg")
     return module
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from irad.analysis.records import Element
 from irad.emit.augment import size_product
 from irad.emit.memory import copy_adjoint
-from irad.ir.model import Argument, Call, Function, Module, Variable, references
+from irad.ir.model import Argument, Call, Function, Instruction, Module, Variable, references
 from irad.ir.types import FunctionType
 from irad.rules import calls, special
 
@@ -66,8 +66,9 @@ def called(function: Function) -> dict[str, FunctionType]:
 
 def _mentioned(function: Function) -> set[str]:
     """Names of the globals among the operands of `function`: a raise stores the function that unwraps its arguments."""
-    operands = (value for instruction in function.instructions for value in instruction.operands)
-    return {name for value in operands for name in references(value)}
+    operands = {value for instruction in function.instructions for value in instruction.operands}
+    constant = (value for value in operands if not isinstance(value, (Instruction, Argument)))
+    return {name for value in constant for name in references(value)}
 
 
 def _provide(name: str, type: FunctionType, source: Module) -> list[Function]:

@@ -15,6 +15,7 @@ from irad.emit import scalar as scalar_rules
 from irad.emit.aggregate import add
 from irad.emit.augment import Child, member_offsets, record_address, row_major
 from irad.emit.body import Subject, make_function
+from irad.emit.slots import Users, turns, users
 from irad.emit.stripes import Part, Splitter
 from irad.ir.build import Builder
 from irad.ir.model import (
@@ -41,7 +42,7 @@ class Reverse:
     """Builds `i32 f(ptr frame, ptr bars, ptr excinfo)`, which returns a status: a rule may fail on the way back.
 
     An active value whose uses all lie in its own block has its adjoint in `near`, as a value being summed; any other
-    has a stack slot, zero between uses, that LLVM turns into registers.
+    has a stack slot, zero between uses, that LLVM turns into registers (see irad.emit.slots).
     """
 
     def __init__(self, subject: Subject, name: str, children: dict[Call, Child], flags: tuple[str, ...]) -> None:
@@ -56,11 +57,14 @@ class Reverse:
         self.start = {b: Block(f"reverse.{b.name}") for b in self.canonical.reversal.back}
         self.out = Builder(self.entry, flags)
         self.here: Block = self.flow.graph.exit  # the source block whose reverse is being written
-        self.memo: dict[Value | Place, Value] = {}
+        self.memo: dict[Value | Place | Loop, Value] = {}
         self.homes: dict[Loop | None, Home] = {}
+        self.thresholds: dict[Loop, Home] = {}  # just before the reverse of a loop
+        self.doors: dict[Loop, Block] = {}  # where these are put
         self.levels: dict[Value, int] = {}
         self.near: dict[Value, Value | None] = {}
-        self.slots: dict[Value, Value] = {}
+        self.slots: dict[tuple[Type, int], Value] = {}
+        self.given: set[Value] = set()  # values to whose slot something was added
         self.slot_types: dict[Value, Type] = {}
         self.counters: dict[Loop, Value] = {}
         self.is_loose = "reassoc" in flags  # whether adjoints may be summed in any order
@@ -70,7 +74,12 @@ class Reverse:
         self.sums: dict[Loop, dict[tuple[Value, Type], Sum]] = defaultdict(dict)
         self.uses_copy_adjoint: set[Element] = set()
         self.headers = {loop.header: loop for loop in self.canonical.reversal.loops}
-        self.local = self.local_values()
+        self.ways_in = self.single_ways_in()
+        readers = users(self.flow)
+        self.local = self.local_values(readers)
+        values: list[Value] = [*subject.function.arguments, *(i for b in self.flow.order for i in b.instructions)]
+        far = filter(self.has_slot, values)
+        self.turns = turns([(v, self.tangent_type(v)) for v in far], readers, self.flow)
 
     def build(self) -> Function:
         """The finished function."""
@@ -82,12 +91,18 @@ class Reverse:
         self.function.blocks.append(self.done)
         self.out.block = self.done
         self.finish()
-        for loop, home in self.homes.items():
-            start = self.entry if loop is None else self.start[loop.latch]
-            start.body = [*start.body, *home.block.body] if loop is None else [*home.block.body, *start.body]
+        self.place_homes()
         self.entry.body.sort(key=lambda i: not isinstance(i, Alloca))
         self.setup.branch(self.start[self.flow.graph.exit])
         return self.function
+
+    def place_homes(self) -> None:
+        """Put what was computed once for many iterations where it belongs."""
+        for loop, home in self.homes.items():
+            start = self.entry if loop is None else self.start[loop.latch]
+            start.body = [*start.body, *home.block.body] if loop is None else [*home.block.body, *start.body]
+        for loop in sorted(self.thresholds, key=lambda loop: loop.depth):
+            self.doors[loop].body += self.thresholds[loop].block.body
 
     def finish(self) -> None:
         """Leave the adjoints of the active arguments in `bars`."""
@@ -167,12 +182,12 @@ class Reverse:
 
     def loop_back(self, header: Block, loop: Loop, edges: list[Block], bars: list[tuple[Phi, Value]]) -> None:
         """From a header: to before the loop when this was its first iteration, else to the end of the one before."""
-        count = self.out.load(I64, self.counters[loop])
+        count = self.counter(loop)
         self.out.branch_if(self.out.compare("eq", count, integer(0, I64)), edges[0], edges[1])
         self.enter(edges[0])
         self.leave_loop(loop, bars)
         self.enter(edges[1])
-        self.out.store(self.out.binary("sub", count, integer(1, I64)), self.counters[loop])
+        self.set_counter(loop, self.out.binary("sub", count, integer(1, I64)))
         self.hand_over(loop.latch, bars)
         self.out.branch(self.start[loop.latch])
 
@@ -187,7 +202,8 @@ class Reverse:
         around, start = self.flow.chain(block), self.start[way]
         for loop in self.flow.chain(way):
             if loop not in around:
-                self.out.store(self.look(self.canonical.last(loop, block)), self.counters[loop])
+                self.doors[loop] = self.out.block
+                self.set_counter(loop, self.look(self.canonical.last(loop, block)))
                 start = self.entrances.get(loop, start)
         self.out.branch(start)
 
@@ -202,24 +218,16 @@ class Reverse:
         assert type is not None
         return type
 
-    def local_values(self) -> set[Value]:
+    def local_values(self, readers: Users) -> set[Value]:
         """Active instructions whose every active use lies in their own block, and is no phi."""
-        elsewhere: set[Value] = set()
-        users: dict[Value, list[Instruction]] = defaultdict(list)
-        for block in self.flow.order:
-            for instruction in block.instructions:
-                for operand in instruction.operands:
-                    users[operand].append(instruction)
-        for value in self.subject.activity.values:
-            if (
-                not isinstance(value, Instruction)
-                or isinstance(value, Phi)
-                or any(
-                    isinstance(u, Phi) or self.flow.block_of[u] is not self.flow.block_of[value] for u in users[value]
-                )
-            ):
-                elsewhere.add(value)
-        return set(self.subject.activity.values) - elsewhere
+        home = self.flow.block_of
+        return {
+            value
+            for value in self.subject.activity.values
+            if isinstance(value, Instruction)
+            and not isinstance(value, Phi)
+            and all(not isinstance(u, Phi) and home[u] is home[value] for u in readers.get(value, ()))
+        }
 
     def add(self, value: Value, bar: Value) -> None:
         """Add `bar` to the adjoint of `value`, where it is active."""
@@ -234,13 +242,14 @@ class Reverse:
             self.near[value] = bar() if before is None else add(self.out, before, bar())
             return
         slot = self.slot(value)
+        self.given.add(value)
         self.out.store(add(self.out, self.out.load(self.tangent_type(value), slot), bar()), slot)
 
     def take(self, value: Value) -> Value | None:
         """The adjoint of `value`, which is complete now; its slot is zero again. None where nothing was added."""
         if value in self.local:
             return self.near.pop(value, None)
-        if value not in self.slots and isinstance(value, Argument):
+        if value not in self.given and isinstance(value, Argument):
             return None
         slot = self.slot(value)
         bar = self.out.load(self.tangent_type(value), slot)
@@ -248,12 +257,13 @@ class Reverse:
         return bar
 
     def slot(self, value: Value) -> Value:
-        if value not in self.slots:
-            type = self.tangent_type(value)
-            self.slots[value] = slot = self.setup.alloca(type)
-            self.slot_types[slot] = type
-            self.setup.store(zero(type), slot)
-        return self.slots[value]
+        """Where the adjoint of `value` gathers."""
+        key = self.turns[value]
+        if key not in self.slots:
+            self.slots[key] = slot = self.setup.alloca(key[0])
+            self.slot_types[slot] = key[0]
+            self.setup.store(zero(key[0]), slot)
+        return self.slots[key]
 
     def has_slot(self, value: Value) -> bool:
         """Whether the adjoint of `value` is kept from one block to another."""
@@ -361,7 +371,14 @@ class Reverse:
                 return self.recompute(value)
 
     def counter(self, loop: Loop) -> Value:
-        return self.out.load(I64, self.counters[loop])
+        """The number of the iteration being reversed."""
+        if loop not in self.memo:
+            self.memo[loop] = self.out.load(I64, self.counters[loop])
+        return self.memo[loop]
+
+    def set_counter(self, loop: Loop, value: Value) -> None:
+        self.out.store(value, self.counters[loop])
+        self.memo[loop] = value
 
     def saved(self, value: Value) -> Value:
         place = self.plan.place[value]
@@ -446,6 +463,8 @@ class Reverse:
         """Something that is the same all through one entry of the buffer's loop."""
         loop = buffer.loop
         home = self.home(loop.depth - 1, lambda outer: self.runs_always(loop.preheader, outer))
+        if home is None and loop in self.ways_in and self.here in loop.blocks:
+            home = self.thresholds.setdefault(loop, Home(self.ways_in[loop], loop.depth - 1))
         if home is not None:
             return home.value(key, self, find)
         if key not in self.memo:
@@ -464,8 +483,20 @@ class Reverse:
         for loop in [None, *chain[:-1]] if chain else []:
             depth = 0 if loop is None else loop.depth
             if depth >= level and (loop is None or begins_at_latch(loop)) and is_sure(loop):
-                return self.homes.setdefault(loop, Home(loop))
+                here = self.flow.graph.exit if loop is None else loop.latch
+                return self.homes.setdefault(loop, Home(here, depth))
         return None
+
+    def single_ways_in(self) -> dict[Loop, Block]:
+        """The loops whose reverse is entered from one block only, with that block."""
+        found: dict[Loop, list[Block]] = defaultdict(list)
+        for block, ways in self.canonical.reversal.back.items():
+            times = 2 if self.headers.get(block) in self.stripes else 1  # both versions of a split loop go on from it
+            for way in ways:
+                for loop in self.flow.chain(way):
+                    if block not in loop.blocks:
+                        found[loop] += [block] * times
+        return {loop: blocks[0] for loop, blocks in found.items() if len(blocks) == 1}
 
     def level(self, value: Value) -> int:
         """How many of the loops around it `value` varies with."""
@@ -515,22 +546,21 @@ class Sum:
 
 @dataclass(eq=False)
 class Home:
-    """Code at the start of the reverse of a loop's latch (None: of the function), and the values it has computed."""
+    """Code for what many iterations share, `depth` loops deep, and the values it has computed.
 
-    loop: Loop | None
+    It sees primal values as the reverse of the block `here` does.
+    """
+
+    here: Block
+    depth: int
     block: Block = field(default_factory=lambda: Block("home"))
-    values: dict[Value | Place, Value] = field(default_factory=dict[Value | Place, Value])
-
-    @property
-    def depth(self) -> int:
-        return 0 if self.loop is None else self.loop.depth
+    values: dict[Value | Place | Loop, Value] = field(default_factory=dict["Value | Place | Loop", Value])
 
     def value(self, key: Value | Place, reverse: Reverse, find: Callable[[], Value]) -> Value:
         """What is known under `key`, computed here when it is not."""
         if key not in self.values:
             here, block, memo = reverse.here, reverse.out.block, reverse.memo
-            reverse.here = reverse.flow.graph.exit if self.loop is None else self.loop.latch
-            reverse.out.block, reverse.memo = self.block, self.values
+            reverse.here, reverse.out.block, reverse.memo = self.here, self.block, self.values
             self.values[key] = find()
             reverse.here, reverse.out.block, reverse.memo = here, block, memo
         return self.values[key]

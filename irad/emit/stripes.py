@@ -55,8 +55,7 @@ class Splitter:
     def __init__(self, loop: Loop, stripes: Stripes, out: Reverse) -> None:
         self.loop, self.stripes, self.out = loop, stripes, out
         self.block = loop.latch
-        self.counter = out.counters[loop]
-        self.slots = [out.slot(v) for v in (*self.block.phis, *self.block.body) if out.has_slot(v)]
+        self.slots = list(dict.fromkeys(out.slot(v) for v in self.block.instructions if out.has_slot(v)))
 
     def emit(self, entrance: Block) -> None:
         """Write the loops, which begin at `entrance` with the loop's counter at its last iteration."""
@@ -75,7 +74,7 @@ class Splitter:
         done, further = Block(f"{entrance.name}.done"), Block(f"{entrance.name}.further")
         out.out.branch_if(out.out.compare("eq", bottom, integer(0, I64)), done, further)
         out.enter(further)
-        out.out.store(out.out.binary("sub", bottom, integer(1, I64)), self.counter)
+        out.set_counter(self.loop, out.out.binary("sub", bottom, integer(1, I64)))
         out.hand_over(self.block, bars)
         out.out.branch(chunk)
         out.enter(done)
@@ -96,7 +95,7 @@ class Splitter:
         out = self.out
         for slot, value in zip(self.slots, noted, strict=bool(noted)):
             out.out.store(value, slot)
-        out.out.store(top, self.counter)
+        out.set_counter(self.loop, top)
         body, back, after = Block(name), Block(f"{name}.back"), Block(f"{name}.after")
         out.out.branch(body)
         out.enter(body)
@@ -105,7 +104,7 @@ class Splitter:
         count = out.counter(self.loop)
         out.out.branch_if(out.out.compare("eq", count, bottom), after, back)
         out.enter(back)
-        out.out.store(out.out.binary("sub", count, integer(1, I64), ("nuw", "nsw")), self.counter)
+        out.set_counter(self.loop, out.out.binary("sub", count, integer(1, I64), ("nuw", "nsw")))
         out.hand_over(self.block, bars)
         out.out.branch(body)
         out.enter(after)
@@ -117,12 +116,12 @@ class Splitter:
     def apart(self, last: Value) -> Value:
         """Whether what is read and what is added to lie apart, wherever only the run can tell."""
         build, result = self.out.out, None
-        self.out.out.store(integer(0, I64), self.counter)
+        self.out.set_counter(self.loop, integer(0, I64))
         for store, load in self.stripes.meetings:
             (low, high), (bottom, top) = self.extent(store, last), self.extent(load, last)
             separate = build.binary("or", build.compare("ule", high, bottom), build.compare("ule", top, low))
             result = separate if result is None else build.binary("and", result, separate)
-        self.out.out.store(last, self.counter)
+        self.out.set_counter(self.loop, last)
         return integer(1, I1) if result is None else result
 
     def extent(self, access: Load | Store, last: Value) -> tuple[Value, Value]:

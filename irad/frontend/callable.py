@@ -71,6 +71,7 @@ class DerivativeFunction(cache.Derived):
         self._inner: dict[str, Any] = {}
         self._type: Any = None
         self._given_callbacks = False
+        self._fast: Callable[..., Any] = self._fast_at_first
         self.__name__ = source.name
         self.__qualname__ = source.name
         self.__doc__ = source.doc
@@ -118,18 +119,27 @@ class DerivativeFunction(cache.Derived):
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._given_callbacks:
-            args, kwargs = _named(args, kwargs)
         try:
             return self._fast(*args, **kwargs)
         except AliasedArguments:
             pass
         except _REFUSALS as error:
             if not self._given_callbacks and any(map(target.is_callback, (*args, *kwargs.values()))):
-                self._given_callbacks = True
+                self._given_callbacks, self._fast = True, self._fast_with_callbacks
                 return self(*args, **kwargs)
             raise self._short(error) from None
+        if self._given_callbacks:
+            args, kwargs = _named(args, kwargs)
         return self.run("careful", *args, **kwargs)
+
+    def _fast_at_first(self, *args: Any, **kwargs: Any) -> Any:
+        """What `_fast` is until there is a dispatcher, which from then on is called with nothing in between."""
+        self._fast = found = self.dispatcher("fast")
+        return found(*args, **kwargs)
+
+    def _fast_with_callbacks(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _named(args, kwargs)
+        return self.dispatcher("fast")(*args, **kwargs)
 
     def run(self, variant: str, *args: Any, **kwargs: Any) -> Any:
         """Call one variant.
@@ -142,11 +152,6 @@ class DerivativeFunction(cache.Derived):
             return self.dispatcher(variant)(*args, **kwargs)
         except _REFUSALS as error:
             raise self._short(error) from None
-
-    @property
-    def _fast(self) -> Any:
-        found = self._dispatchers.get("fast")
-        return self.dispatcher("fast") if found is None else found
 
     def _short(self, error: Exception) -> Exception:
         """The error without the frames of Numba's compiler; what Numba itself says, in one line."""

@@ -20,6 +20,9 @@ _types: Any = need("numba.core.types", "Array", "BaseTuple")
 _cgutils: Any = need(
     "numba.core.cgutils", "loop_nest", "for_range", "if_unlikely", "is_null", "memset", "raw_memcpy", "alloca_once"
 )
+_callconv: Any = need(
+    "numba.core.callconv", "CPUCallConv.set_static_user_exc", "CPUCallConv._return_errcode_raw", "RETCODE_USEREXC"
+)
 _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 _intrinsic: Any = need("numba.extending", "intrinsic").intrinsic
 _ir: Any = need("llvmlite.ir", "Constant", "IntType", "FloatType", "DoubleType")
@@ -66,6 +69,7 @@ class Code:
         self.context, self.builder = context, builder
         self.on_failure: list[Callable[[], None]] = []
         self._held = list(held)
+        self._leaving: dict[tuple[Callable[[], None], ...], Any] = {}
 
     def fields(self, view: View) -> Any:
         """Numba's proxy of an array value: `.data`, `.nitems`, `.shape`..."""
@@ -92,8 +96,18 @@ class Code:
             self.raise_error(type(error), str(error))
 
     def raise_error(self, kind: type[Exception], *arguments: str) -> None:
-        self.drop()
-        self.context.call_conv.return_user_exc(self.builder, kind, arguments)
+        self.context.call_conv.set_static_user_exc(self.builder, kind, arguments)
+        self.builder.branch(self._leave())
+
+    def _leave(self) -> Any:
+        """Where the exception that is set leaves: one block for all that have the same to give back."""
+        key = tuple(self.on_failure)
+        if key not in self._leaving:
+            self._leaving[key] = block = self.builder.append_basic_block("leave")
+            with self.builder.goto_block(block):
+                self.drop()
+                self.context.call_conv._return_errcode_raw(self.builder, _callconv.RETCODE_USEREXC)
+        return self._leaving[key]
 
     def drop(self) -> None:
         """Give back everything, before an exception leaves."""

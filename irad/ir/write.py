@@ -114,6 +114,7 @@ class _Writer:
         """Choose a name for every argument, block and result: its own where it is free, a number where it has none."""
         names: dict[Value | Block, str] = {}
         taken: set[str] = set()
+        tried: dict[str, int] = {}  # by name, the last number behind it: one name may be that of thousands of values
         number = 0
         for thing in _locals(function):
             name = thing.name
@@ -121,8 +122,10 @@ class _Writer:
                 names[thing] = f"%{number}"
                 number += 1
                 continue
-            if name in taken:
-                name = next(n for i in range(1, len(taken) + 2) if (n := f"{name}.{i}") not in taken)
+            own = name
+            while name in taken:
+                tried[own] = tried.get(own, 0) + 1
+                name = f"{own}.{tried[own]}"
             taken.add(name)
             names[thing] = "%" + _quoted(name)
         self.names = names
@@ -230,6 +233,8 @@ class _Writer:
         match instruction:
             case Binary(op=op, operands=[left, right]):
                 return f"{op} {flags}{self.typed(left)}, {self.value(right)}"
+            case Load() | Store() | Gep():
+                return self.memory(instruction, flags)
             case Compare(op=op, predicate=predicate, operands=[left, right]):
                 return f"{op} {flags}{predicate} {self.typed(left)}, {self.value(right)}"
             case Cast(op=op, operands=[value]):

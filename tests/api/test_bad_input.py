@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -170,8 +171,10 @@ def test_result_and_seed(call: Callable[[], Any], message: str) -> None:
 
 
 def test_numba_message_is_short() -> None:
+    collector = gc.get_threshold()
     with pytest.raises(Unsupported, match="no_such_attribute") as caught:
         irad.grad(untypable)(X)
+    assert gc.get_threshold() == collector, "what is set while irad compiles is set back"
     assert len(str(caught.value).splitlines()) <= 3
 
 

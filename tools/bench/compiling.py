@@ -6,6 +6,7 @@ another stage counts there only.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -137,7 +138,10 @@ _CALLS, _PER_LOOP = 25, 560
 
 
 def report(out: Console, names: Sequence[str]) -> None:
-    """Print the stages of the largest kernels, or of those named, and how they grow with a generated kernel's size."""
+    """Print the stages of the largest kernels, or of those named, and how they grow with a generated kernel's size.
+
+    Ends with the exponents of growth: 1 where time is proportional to the number of instructions.
+    """
     _of_kernel("sumsq")  # Numba's own first use is not what is asked about
     found = [_of_kernel(name) for name in names or LARGEST]
     _print(out, "Seconds of processor time to make a derivative", found)
@@ -148,9 +152,17 @@ def report(out: Console, names: Sequence[str]) -> None:
             kinds = (array, array, numba.types.float64)
             grown.append(compilation(f"{size:,}", generated(size), kinds, (0, 1, 2)))
         _print(out, "Generated kernels by size", grown)
-        for name in ("ours", "total"):
-            per = [1e6 * getattr(c, name) / c.instructions for c in grown]
-            out.print(f"microseconds an instruction, {name}: {', '.join(f'{p:.0f}' for p in per)}")
+        out.print(f"exponents of growth: irad's own {_exponents(grown, 'ours')}; all {_exponents(grown, 'total')}")
+
+
+def _exponents(grown: Sequence[Compilation], name: str) -> str:
+    """The power of the number of instructions with which seconds grow, from one size to the next and over all."""
+    pairs = [*itertools.pairwise(grown), (grown[0], grown[-1])]
+    powers = [
+        math.log(getattr(large, name) / getattr(small, name)) / math.log(large.instructions / small.instructions)
+        for small, large in pairs
+    ]
+    return f"{', '.join(f'{p:.2f}' for p in powers[:-1])}, over all {powers[-1]:.2f}"
 
 
 def _of_kernel(name: str) -> Compilation:

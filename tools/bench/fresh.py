@@ -54,12 +54,18 @@ def _ask(what: str, case: Case, folder: str) -> Any:
         [sys.executable, "-m", __spec__.name, *given],
         capture_output=True,
         text=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": folder},
+        env=_environment(folder),
         check=False,
     )
     if done.returncode:
         raise RuntimeError(f"{what} of {case.label}: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """That of a process for which irad is installed: modules are found as bytecode, Numba's cache in `folder`."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "NUMBA_CACHE_DIR": folder}
 
 
 # --- in the fresh process -------------------------------------------------------------------------------------------
