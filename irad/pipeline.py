@@ -141,11 +141,16 @@ class Derivation:
 
     def refuse_counted_results(self) -> None:
         """Arrays of a program that counts references are not ours to give away."""
-        if "@NRT_MemInfo_alloc" in self.text and any(leaf.role == "data" for leaf in self.result):
+        if self.counts_references and any(leaf.role == "data" for leaf in self.result):
             raise Unsupported(
-                "the kernel returns an array, and also has memory that Numba counts (a string, a dictionary of text)",
-                hint="give raise its numbers as arguments, not in a formatted message; keep containers elsewhere",
+                "the kernel returns an array, and also has memory that Numba counts (a dictionary of text)",
+                hint="write into an array that is an argument; use numbers as keys of dictionaries",
             )
+
+    @property
+    def counts_references(self) -> bool:
+        """Whether the program needs more of Numba's runtime than arrays, and keeps its calls."""
+        return "@NRT_MemInfo_alloc" in self.text
 
     # --- analysis ---
 
@@ -375,6 +380,7 @@ class Derivation:
             layout.struct_type(self.result_type),
             self.checks(),
             self.request.value,
+            self.counts_references,
         )
 
     def checks(self) -> tuple[tuple[int, int], ...]:

@@ -97,12 +97,11 @@ class Augmented(Recipe):
         attempt(frame, choice, frame.overlapping(choice.first.duplicated), run, release)
         value = code.context.get_returned_value(b, choice.first.result, b.load(result))
         kept = self._values(frame, copies) if self.protect else frame.values
-        for name, kind, held in zip(frame.kernel.names, frame.kinds, kept, strict=True):
+        shared = [*zip(frame.kernel.names, frame.kinds, kept, strict=True), ("the result", choice.first.result, value)]
+        for name, kind, held in shared:
             for part, view in arguments.paired(code, name, kind, kind, held):
-                if not (self.protect and arguments.is_array(part)):  # a copy is the state's own
+                if not (self.protect and arguments.is_array(part)):  # a copy has an owner of its own
                     code.context.nrt.incref(b, part, view.value)
-        if not self.protect:
-            code.context.nrt.incref(b, choice.first.result, value)
         address = b.ptrtoint(b.load(tape), code.word(0).type)
         flag = code.context.cast(b, b.load(careful), _types.boolean, _types.boolean)
         views = [view.value for view in made.views(choice.duplicated)]

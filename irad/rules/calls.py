@@ -182,7 +182,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"NRT_MemInfo_(new_varsize|varsize)\w*|numba_(list|dict|set)_\w+",
         "lists, dictionaries and sets of active values are not differentiated",
-        "use arrays, numbers as keys of dictionaries, and no message that the kernel puts together",
+        "use arrays, and numbers as keys of dictionaries",
     ),
     (
         r"NRT_\w+",
