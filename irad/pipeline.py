@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from irad.analysis.flow import Flow, flow
 from irad.analysis.kinds import Kinds, Parameters, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
-from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.objects import Effect, Object, Objects, Site, effects_of, objects
 from irad.analysis.offsets import Offsets
 from irad.analysis.parameters import parameters
 from irad.analysis.records import Element, Layout
@@ -126,7 +127,7 @@ class Derivation:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
-        self.result_type = self.lowered.signature.return_type
+        self.result_type = abi.result_type(self.lowered.signature.return_type)
         self.leaves = argument_leaves(self.lowered)
         try:
             self.result = abi.leaves(self.result_type, "return")
@@ -272,13 +273,15 @@ class Derivation:
         is_root = key == self.root
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
-        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
+        floats, effects = self.program
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes, effects)
         distances = Offsets(function, pointers)
-        seeds = {function.arguments[i]: types for i, types in self.parameters.get(key.function, {}).items()}
+        own = floats.get(key.function, {})
+        seeds = {function.arguments[i]: types for i, types in own.items() if isinstance(i, int)}
         layouts = self.record_arrays(function) if is_root else {}
-        held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+        held = kinds(function, pointers, distances, seeds, layouts, floats)
         if negations(function, held):
-            held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+            held = kinds(function, pointers, distances, seeds, layouts, floats)
         return pointers, distances, held
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
@@ -293,16 +296,21 @@ class Derivation:
         ]
 
     @cached_property
-    def parameters(self) -> Parameters:
-        """The floats behind the pointers that the functions of the program are given."""
+    def program(self) -> tuple[Parameters, Mapping[str, Effect]]:
+        """What is known of the functions of the program: the floats in the memory that they are given and make, and
+        what they do with pointers."""
         module = read(self.text)
         wholes = [name for name in module.functions if is_whole(name)]
         root = module.functions[self.lowered.name]
         known = self.float_arrays(root)
-        given: dict[str, dict[int, frozenset[Float]]] = {name: whole.taken(name) for name in wholes}
+        given: dict[str, dict[int | Site, frozenset[Float]]] = {
+            name: dict(whole.taken(name).items()) for name in wholes
+        }
         given[root.name] = {i: known[a] for i, a in enumerate(root.arguments) if a in known}
         defined = [f for f in module.functions.values() if not f.is_declaration and not is_whole(f.name)]
-        return parameters(defined, given, {name: whole.operation(name).left for name in wholes})
+        left = {name: whole.operation(name).left for name in wholes}
+        effects = effects_of(defined, left)
+        return parameters(defined, given, left, effects), effects
 
     def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
         pairs = zip(function.arguments[2:], self.flat(), strict=True)

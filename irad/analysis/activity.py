@@ -228,7 +228,7 @@ class _Solver:
 
     def taint(self, value: Instruction, operands: Iterable[Value]) -> list[Instruction]:
         """An integer computed from the bits of a varied float."""
-        if value in self.tainted or not _has_integer(value.type) or isinstance(value, Compare):
+        if value in self.tainted or not _has_integer(value.type) or isinstance(value, Compare) or _is_sign(value):
             return []
         if not any(v in self.tainted or (v in self.varied and v in self.kinds.carriers) for v in operands):
             return []
@@ -461,6 +461,15 @@ def _has_integer(type: Type) -> bool:
             return _has_integer(element)
         case Struct(fields):
             return any(_has_integer(f) for f in fields)
+        case _:
+            return False
+
+
+def _is_sign(value: Value) -> bool:
+    """Whether an integer is the highest bit of another one: of the bits of a float, whether that is negative."""
+    match value:
+        case Binary(op="lshr" | "ashr", type=Int(bits), operands=[_, Constant(literal=int(distance))]):
+            return distance == bits - 1
         case _:
             return False
 

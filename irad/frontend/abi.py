@@ -30,7 +30,7 @@ _types: Any = need(
         "NestedArray",
         "Dispatcher",
     ),
-    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
+    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember", "Optional"),
     *("NumPyRandomGeneratorType", "NumPyRandomBitGeneratorType"),
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
@@ -38,6 +38,10 @@ _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 
 ALIASED = 0x1AD1
 """Status of a derivative that has not run: its arguments overlap in a way that this version does not allow."""
+
+
+NONE = -2
+"""Status of a call that succeeded and returned None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,11 @@ def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     flat = _Flattened()
     flat.add(kind, name, struct_type(kind), 0)
     return tuple(flat.leaves)
+
+
+def result_type(kind: Any) -> Any:
+    """The Numba type of what a function of return type `kind` leaves in memory when it does not return None."""
+    return kind.type if isinstance(kind, _types.Optional) else kind
 
 
 def memory_error_globals() -> tuple[str, str]:
