@@ -195,7 +195,7 @@ class _Solver:
         return again
 
     def is_constant(self, o: Object) -> bool:
-        return o.kind in ("global", "address")
+        return o.kind in ("global", "address", "exception")
 
     # --- forward: what depends on the inputs ---
 

@@ -48,7 +48,7 @@ class Object:
     site: of memory that comes from a call of a function of the program, the allocation in there.
     """
 
-    kind: str  # argument, heap, stack, global, external, address, opaque
+    kind: str  # argument, heap, stack, global, external, address, exception, opaque
     source: Argument | Instruction | str
     site: Site | None = None
 
@@ -83,6 +83,7 @@ class Site:
 
 EXTERNAL = Object("external", "")
 ADDRESS = Object("address", "")  # memory at an address that was computed or is a literal
+EXCEPTION = Object("exception", "")  # what describes an exception; code reads it when the call has ended
 OPAQUE = Object("opaque", "")  # what is behind a pointer that is handed on and compared, but never followed
 
 
@@ -230,6 +231,8 @@ class _Solver:
             for store in stores:
                 self.shown[store].append(load)
         self.numbers = {Object("argument", argument) for argument in numbers}
+        # copies of slices, in programs that keep Numba's runtime, end where they are made; exceptions do not
+        self.frees = any(isinstance(i, Call) and i.callee_name == "NRT_Free" for i in function.instructions)
         # an integer may be the address of whatever an integer was made of
         self.exposed: set[Object] = set()
         self.made: list[Instruction] = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
@@ -303,6 +306,8 @@ class _Solver:
         name = call.callee_name
         if name in calls.ALLOCATORS:
             return self.flow_into(call, {Object("heap", call)})
+        if name == calls.RAISED and not self.frees:
+            return self.flow_into(call, {EXCEPTION})
         if name in calls.COPIES:
             source = {c for o in self.get(call.operands[1]) for c in self.contents[o]}
             for o in self.get(call.operands[1]):

@@ -15,6 +15,9 @@ LIST_HEAD = 24
 ALLOCATORS = frozenset({"irad_alloc", "irad_tape", LIST})
 """Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes the first."""
 
+RAISED = "NRT_Allocate"
+"""The function that returns memory for the description of an exception."""
+
 ARRAYS = frozenset({"irad_alloc"})
 """Those whose memory is the data of an array, whose elements are never pointers."""
 
