@@ -224,7 +224,7 @@ class Derivation:
         pointers, distances, held = self.contents(function, key, defined)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
-        active = activity(function, facts, pointers, distances, held, wanted, defined)
+        active = activity(function, facts, pointers, distances, held, wanted, defined, is_root=is_root)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
         stable = memory(

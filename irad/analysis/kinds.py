@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from irad.analysis.fields import integer_fields
 from irad.analysis.fixpoint import fixpoint
-from irad.analysis.objects import Object, Objects, Site
+from irad.analysis.objects import Object, Objects, Site, spans_of
 from irad.analysis.offsets import Offsets
 from irad.analysis.records import Layout, record_memory
 from irad.ir.lines import Lines
@@ -178,7 +178,7 @@ class _Solver:
             for o in objects.pointed(argument):
                 self.floats[o].update(types)
         self.records = record_memory(function, objects, layouts)
-        self.fields: set[Value] = set(integer_fields(function))
+        self.fields: set[Value] = set(integer_fields(function, spans_of(objects.effects)))
 
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from irad.analysis.fields import stored_fields
+from irad.analysis.fields import Span, float_spans, stored_fields
 from irad.analysis.fixpoint import closure, fixpoint
 from irad.ir.lines import Lines
 from irad.ir.model import (
@@ -36,7 +36,7 @@ from irad.ir.model import (
     Unary,
     Value,
 )
-from irad.ir.types import Array, Float, Ptr, Struct, Type
+from irad.ir.types import PTR, Array, Float, Ptr, Struct, Type
 from irad.rules import calls
 from irad.rules.calls import Whole
 
@@ -94,13 +94,14 @@ what is the same everywhere: a global, an address. EXTERNAL is all that is reach
 
 @dataclass(frozen=True)
 class Effect:
-    """What a call of a function does with pointers: to what it stores some `into` which memory, or `returns` them."""
+    """What a call of a function does with pointers: to what it stores some `into` which memory, or `returns` them.
+
+    floats: where it reads or writes floats in structures that it is given (irad.analysis.fields.Spans).
+    """
 
     into: Mapping[Origin, frozenset[Origin]]
     returns: frozenset[Origin]
-
-
-NO_EFFECT = Effect({}, frozenset())
+    floats: Mapping[int, frozenset[Span]]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Objects:
     apart: frozenset[Argument]
     wholes: Mapping[str, Whole] = field(default_factory=dict[str, Whole])
     stored: Mapping[Object, frozenset[Object]] = field(default_factory=dict[Object, frozenset[Object]])
+    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])
 
     def whole(self, call: Call) -> Whole | None:
         """What is known of a call of a whole operation; None of any other call."""
@@ -357,16 +359,25 @@ def effects_of(functions: Iterable[Function], wholes: Mapping[str, Whole]) -> di
         for call in function.instructions:
             if isinstance(call, Call) and call.callee_name in program:
                 callers[call.callee_name].add(function.name)
-    found = dict.fromkeys(program, NO_EFFECT)
+    found = {  # nothing at first, which grows
+        name: Effect({}, frozenset(), {i: frozenset() for i, a in enumerate(function.arguments) if a.type == PTR})
+        for name, function in program.items()
+    }
 
     def step(name: str) -> Iterable[str]:
-        effect = _effect(program[name], objects(program[name], (), wholes=wholes, effects=found))
+        pointers = objects(program[name], (), wholes=wholes, effects=found)
+        effect = _effect(program[name], pointers, float_spans(program[name], spans_of(found)))
         changed = effect != found[name]
         found[name] = effect
         return callers[name] if changed else ()
 
-    fixpoint(callers, step)
+    fixpoint(program if callers else (), step)
     return found
+
+
+def spans_of(effects: Mapping[str, Effect]) -> dict[str, Mapping[int, frozenset[Span]]]:
+    """Where each function of a program reads or writes floats in the structures that it is given."""
+    return {name: effect.floats for name, effect in effects.items()}
 
 
 def site(o: Object, function: str) -> Site:
@@ -375,7 +386,7 @@ def site(o: Object, function: str) -> Site:
     return o.site or Site(function, o.source.name, o.allocator)
 
 
-def _effect(function: Function, pointers: Objects) -> Effect:
+def _effect(function: Function, pointers: Objects, floats: Mapping[int, frozenset[Span]]) -> Effect:
     position = {argument: i for i, argument in enumerate(function.arguments)}
 
     def known(o: Object) -> Origin | None:
@@ -395,7 +406,7 @@ def _effect(function: Function, pointers: Objects) -> Effect:
         if (where := known(o)) is not None and (what := origins(held)):
             into[where] = into.get(where, frozenset()) | what
     ends = [b.end for b in function.blocks if isinstance(b.end, Return)]
-    return Effect(into, origins(o for end in ends for v in end.operands for o in pointers.pointed(v)))
+    return Effect(into, origins(o for end in ends for v in end.operands for o in pointers.pointed(v)), floats)
 
 
 def objects(
@@ -421,4 +432,5 @@ def objects(
         apart=frozenset(apart),
         wholes=wholes,
         stored={o: frozenset(s - {OPAQUE}) for o, s in solver.stored.items()},
+        effects=effects or {},
     )

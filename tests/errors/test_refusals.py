@@ -12,7 +12,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numba import njit, typeof
+from numba import float64, int64, njit, typeof
+from numba.experimental import jitclass
 
 from irad import pipeline
 from irad.errors import IradError, MissingRule, Unsupported
@@ -86,6 +87,27 @@ def bits_of_a_copy(x):
 def bits_as_number(x):
     v = x.view(np.int64)
     return v[0] * 2.0**-52  # here
+
+
+@jitclass([("a", float64), ("n", int64)])
+class Walker:
+    def __init__(self, a):
+        self.a = a
+        self.n = 1
+
+
+@njit
+def walk(w, k):
+    if k > 0:
+        w.a = w.a * w.n  # here
+        w.n += 1
+        walk(w, k - 1)
+
+
+def instance_in_recursion(x):
+    w = Walker(x)
+    walk(w, 3)
+    return w.a
 
 
 def complex_cholesky(x):
@@ -177,6 +199,10 @@ def test_line_lies_in_the_inlined_helper():
 
 def test_line_lies_in_a_helper_that_is_not_inlined():
     assert_names(refusal(helper_that_stays, (0.5,)), MissingRule, "nextafter", recursive.py_func)
+
+
+def test_what_is_not_followed_into_recursion_is_said():
+    assert_names(refusal(instance_in_recursion, (0.5,)), Unsupported, "in one structure", walk.py_func)
 
 
 def test_no_place_is_the_def_of_the_kernel():

@@ -63,6 +63,21 @@ def halves(x, k):
 
 
 @njit
+def counted(x, k):
+    """Floats, integers and arrays in one result."""
+    if k == 0:
+        return np.sum(x), x * x, k
+    s, a, n = counted(x, k - 1)
+    return s * 0.5, a * s, n + 1
+
+
+@njit
+def weighed(x, k):
+    s, a, n = counted(x, k)
+    return np.sum(a) * s * n
+
+
+@njit
 def pair(x, k):
     a, b = halves(x, k)
     b[0] *= a[1]  # the first level gives a view of x
@@ -76,6 +91,7 @@ def pair(x, k):
         (merged, (values(7),)),
         (pair, (values(3), 2)),
         (pair, (values(3), 0)),
+        (weighed, (values(3), 2)),
     ],
 )
 def test_recursive_helpers(kernel: Any, args: tuple[Any, ...]) -> None:
