@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from irad.analysis.flow import Flow, flow
 from irad.analysis.kinds import Kinds, Parameters, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
-from irad.analysis.objects import Object, Objects, objects
+from irad.analysis.objects import Effect, Object, Objects, Site, effects_of, objects
 from irad.analysis.offsets import Offsets
 from irad.analysis.parameters import parameters
 from irad.analysis.records import Element, Layout
@@ -129,7 +129,7 @@ class Derivation:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.lowered: Lowered = lower(request.dispatcher, request.argtypes)
-        self.result_type = self.lowered.signature.return_type
+        self.result_type = abi.result_type(self.lowered.signature.return_type)
         self.leaves = argument_leaves(self.lowered)
         try:
             self.result = abi.leaves(self.result_type, "return")
@@ -144,11 +144,16 @@ class Derivation:
 
     def refuse_counted_results(self) -> None:
         """Arrays of a program that counts references are not ours to give away."""
-        if "@NRT_MemInfo_alloc" in self.text and any(leaf.role == "data" for leaf in self.result):
+        if self.counts_references and any(leaf.role == "data" for leaf in self.result):
             raise Unsupported(
-                "the kernel returns an array, and also has memory that Numba counts (a string, a dictionary of text)",
-                hint="give raise its numbers as arguments, not in a formatted message; keep containers elsewhere",
+                "the kernel returns an array, and also has memory that Numba counts (a dictionary of text)",
+                hint="write into an array that is an argument; use numbers as keys of dictionaries",
             )
+
+    @property
+    def counts_references(self) -> bool:
+        """Whether the program needs more of Numba's runtime than arrays, and keeps its calls."""
+        return "@NRT_MemInfo_alloc" in self.text
 
     # --- analysis ---
 
@@ -221,7 +226,7 @@ class Derivation:
         pointers, distances, held = self.contents(function, key, defined)
         facts = flow(function, success(function))
         wanted = self.wanted(function, key)
-        active = activity(function, facts, pointers, distances, held, wanted, defined)
+        active = activity(function, facts, pointers, distances, held, wanted, defined, is_root=is_root)
         short = scratch(function, facts)
         stack = [o for o in _all_objects(function, pointers) if o.kind == "stack"]
         stable = memory(
@@ -270,13 +275,15 @@ class Derivation:
         is_root = key == self.root
         numbers, opaque = ([function.arguments[i] for i in positions] for positions in (key.numbers, key.opaque))
         wholes = {name: whole.operation(name).left for name in defined if is_whole(name)}
-        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes)
+        floats, effects = self.program
+        pointers = objects(function, self.apart(function, is_root), numbers, opaque, wholes, effects)
         distances = Offsets(function, pointers)
-        seeds = {function.arguments[i]: types for i, types in self.parameters.get(key.function, {}).items()}
+        own = floats.get(key.function, {})
+        seeds = {function.arguments[i]: types for i, types in own.items() if isinstance(i, int)}
         layouts = self.record_arrays(function) if is_root else {}
-        held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+        held = kinds(function, pointers, distances, seeds, layouts, floats)
         if negations(function, held):
-            held = kinds(function, pointers, distances, seeds, layouts, self.parameters)
+            held = kinds(function, pointers, distances, seeds, layouts, floats)
         return pointers, distances, held
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
@@ -291,16 +298,21 @@ class Derivation:
         ]
 
     @cached_property
-    def parameters(self) -> Parameters:
-        """The floats behind the pointers that the functions of the program are given."""
+    def program(self) -> tuple[Parameters, Mapping[str, Effect]]:
+        """What is known of the functions of the program: the floats in the memory that they are given and make, and
+        what they do with pointers."""
         module = read(self.text)
         wholes = [name for name in module.functions if is_whole(name)]
         root = module.functions[self.lowered.name]
         known = self.float_arrays(root)
-        given: dict[str, dict[int, frozenset[Float]]] = {name: whole.taken(name) for name in wholes}
+        given: dict[str, dict[int | Site, frozenset[Float]]] = {
+            name: dict(whole.taken(name).items()) for name in wholes
+        }
         given[root.name] = {i: known[a] for i, a in enumerate(root.arguments) if a in known}
         defined = [f for f in module.functions.values() if not f.is_declaration and not is_whole(f.name)]
-        return parameters(defined, given, {name: whole.operation(name).left for name in wholes})
+        left = {name: whole.operation(name).left for name in wholes}
+        effects = effects_of(defined, left)
+        return parameters(defined, given, left, effects), effects
 
     def float_arrays(self, function: Function) -> dict[Argument, frozenset[Float]]:
         pairs = zip(function.arguments[2:], self.flat(), strict=True)
@@ -378,6 +390,7 @@ class Derivation:
             layout.struct_type(self.result_type),
             self.checks(),
             self.request.value,
+            self.counts_references,
         )
 
     def checks(self) -> tuple[tuple[int, int], ...]:

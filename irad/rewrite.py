@@ -14,12 +14,13 @@ CONTAINERS = "irad.containers"
 _COUNTING = {"NRT_incref", "NRT_decref", "NRT_MemInfo_call_dtor", "nrt_atomic_add", "nrt_atomic_sub"}
 _ALLOCATORS = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned"}
 _INSTANCE = "NRT_MemInfo_alloc_dtor"
+_TEXT = "NRT_MemInfo_alloc"  # what a string that the kernel puts together is made of
 _DATA_OF = "NRT_MemInfo_data_fast"
 _HELD_BY = "irad_held_data"  # the data pointer of a list or a set, which moves when it grows
 _GROWING = {"NRT_MemInfo_new_varsize_dtor", "NRT_MemInfo_varsize_alloc", "NRT_MemInfo_varsize_realloc"}
 _UNUSED = {"NRT_MemInfo_varsize_free"}  # nothing is freed before the call ends
 _EXCEPTIONS = {"NRT_Allocate", "NRT_Free"}  # the arguments of a raise, which nobody counts; and copies of slices
-_KNOWN = _COUNTING | _ALLOCATORS | _EXCEPTIONS | _GROWING | _UNUSED | {_DATA_OF, _INSTANCE}
+_KNOWN = _COUNTING | _ALLOCATORS | _EXCEPTIONS | _GROWING | _UNUSED | {_DATA_OF, _INSTANCE, _TEXT}
 _RUNTIME = re.compile(r"@((?:NRT|nrt|_NRT)_\w+|numba_(?:list|dict|set)_\w+)")
 
 ALLOCATE = (
@@ -27,6 +28,7 @@ ALLOCATE = (
     'allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="irad" '
     "memory(inaccessiblemem: readwrite)"
 )
+_MOVE_APART = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 _LIST = ALLOCATE.replace("@irad_alloc(", "@irad_list(")
 _ASK = f"declare ptr @{_DATA_OF}(ptr) nounwind willreturn memory(none)"
 _ASK_AGAIN = _ASK.replace("memory(none)", "memory(argmem: read)")
@@ -34,7 +36,7 @@ _ASK_AGAIN = _ASK.replace("memory(none)", "memory(argmem: read)")
 RUNTIME = f"""
 {_LIST}
 declare i64 @llvm.umin.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+{_MOVE_APART}
 
 define linkonce_odr ptr @{_DATA_OF}(ptr %meminfo) alwaysinline {{
   ret ptr %meminfo
@@ -88,14 +90,18 @@ def strip_runtime(text: str) -> str | None:
         return None
     if _INSTANCE in used and not all(_is_instance(text, found) for found in _NEW.finditer(text)):
         return None
+    kept = _kept_texts(_copied_slices(text))
+    if kept is None:
+        return None
     counting = ("call void @NRT_incref(", "call void @NRT_decref(", *(f"call void @{name}(" for name in _UNUSED))
     text = "\n".join(
-        line for line in text.split("\n") if not line.startswith("  ") or not any(c in line for c in counting)
+        line for line in kept.split("\n") if not line.startswith("  ") or not any(c in line for c in counting)
     )
     # a derivative that is differentiated again has declared the allocator already
     for name in (used - _EXCEPTIONS - _GROWING) | {"irad_alloc"}:
         text = _without_function(text, name)
-    text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", _copied_slices(text))
+    text = _NEW_TEXT.sub(r"call ptr @irad_alloc(i64 \1, i32 16)", text)
+    text = _NEW.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", text)
     for name in used & _ALLOCATORS:
         text = text.replace(f"@{name}(", "@irad_alloc(")
     known = ((ALLOCATE, "irad_alloc"), (_ASK_AGAIN if has_lists(text) else _ASK, _DATA_OF))
@@ -103,6 +109,7 @@ def strip_runtime(text: str) -> str | None:
     return "\n".join([text, *declared, ""])
 
 
+_NEW_TEXT = re.compile(rf"call ptr @{_TEXT}\(i64 ([^,)]+)\)")
 _NEW = re.compile(rf"call ptr @{_INSTANCE}\(i64 ([^,]+), ptr (%[^\s,)]+|@[^)]+)\)")
 
 
@@ -122,13 +129,90 @@ _FREE = re.compile(r"^ +(?:tail )?call void @NRT_Free\(.*\n", re.MULTILINE)
 def _copied_slices(text: str) -> str:
     """`text` with the copy of an array that is assigned to a slice of itself from `@irad_alloc`, never freed.
 
-    Memory for the arguments of a raise has a constant size, and is freed by the functions that unwrap them.
+    The function that makes such a copy frees it. Memory for the arguments of a raise is freed by the functions that
+    unwrap them, and has a constant size but for the texts in it, see `_kept_texts`.
     """
-    text, copies = _COPY.subn(r"call ptr @irad_alloc(i64 \1, i32 32)", text)
-    if not copies:
+    if not _COPY.search(text):
         return text
-    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    return "".join(p if "@__excinfo_unwrap_args" in p.split("\n", 1)[0] else _FREE.sub("", p) for p in parts)
+    return "".join(
+        _FREE.sub("", _COPY.sub(r"call ptr @irad_alloc(i64 \1, i32 32)", body))
+        if "@__excinfo_unwrap_args" not in body.split("\n", 1)[0] and _FREE.search(body)
+        else body
+        for body in re.split(r"^(?=define )", text, flags=re.MULTILINE)
+    )
+
+
+_STRING = "{ ptr, i64, i32, i32, i64, ptr, ptr }"
+"""A string in Numba: data, length, kind (bytes in a character), is_ascii, hash, meminfo, parent."""
+_RAISED = re.compile(r"^  (%\S+) = call ptr @NRT_Allocate\(i64 (\d+)\)", re.MULTILINE)
+_PUT = re.compile(rf"^  store {re.escape(_STRING)} (%[^\s,]+), ptr (%[^\s,]+)(.*)$", re.MULTILINE)
+_FIELD = re.compile(r"getelementptr (?:inbounds )?(.*), ptr (%[^\s,]+), i32 0, i32 \d+")
+_SAME = re.compile(r"bitcast ptr (%[^\s,]+) to ptr")
+
+
+def _kept_texts(text: str) -> str | None:
+    """`text` in which the memory for the arguments of a raise holds the characters of the strings among them: what the
+    kernel made ends with its call, before the arguments are unwrapped. None where a string lies deeper in them."""
+    bodies: list[str] = []
+    for body in re.split(r"^(?=define )", text, flags=re.MULTILINE):
+        kept = _with_texts(body) if _STRING in body else body
+        if kept is None:
+            return None
+        bodies.append(kept)
+    kept = "".join(bodies)
+    return declared(kept, (_MOVE_APART,)) if kept != text else text
+
+
+def _with_texts(body: str) -> str | None:
+    """A function in which memory for the arguments of a raise has room for strings, and they are copied there."""
+    defined = dict(_DEFINED.findall(body))
+    sizes = {block: int(size) for block, size in _RAISED.findall(body)}
+    types: dict[str, str] = {}
+    strings: dict[str, list[re.Match[str]]] = {block: [] for block in sizes}
+    for made in defined.values():
+        if (field := _FIELD.match(made)) and (block := _same(field[2], defined)) in sizes:
+            types[block] = field[1]
+    for put in _PUT.finditer(body):
+        field = _FIELD.match(defined.get(put[2], ""))
+        if field and (block := _same(field[2], defined)) in sizes:
+            strings[block].append(put)
+    if any(len(strings[block]) != type.count(_STRING) for block, type in types.items()):
+        return None
+    for block, puts in strings.items():
+        room = str(sizes[block])
+        before: list[str] = []
+        for n, put in enumerate(puts):
+            names = {"string": _STRING, "s": put[1], "at": f"{block}.text.{n}", "room": room}
+            before.append(_MEASURED.format(**names))
+            body = body.replace(put[0], _MOVED_TEXT.format(**names, block=block, to=put[2], more=put[3]))
+            room = f"{block}.text.{n}.end"
+        if puts:
+            call = f"  {block} = call ptr @NRT_Allocate(i64 "
+            body = body.replace(f"{call}{sizes[block]})", f"{''.join(before)}{call}{room})")
+    return body
+
+
+def _same(pointer: str, defined: dict[str, str]) -> str:
+    while same := _SAME.match(defined.get(pointer, "")):
+        pointer = same[1]
+    return pointer
+
+
+_MEASURED = """\
+  {at}.length = extractvalue {string} {s}, 1
+  {at}.kind = extractvalue {string} {s}, 2
+  {at}.wide = sext i32 {at}.kind to i64
+  {at}.bytes = mul i64 {at}.length, {at}.wide
+  {at}.end = add i64 {room}, {at}.bytes
+"""
+_MOVED_TEXT = """\
+  {at}.data = extractvalue {string} {s}, 0
+  {at}.copy = getelementptr i8, ptr {block}, i64 {room}
+  call void @llvm.memcpy.p0.p0.i64(ptr {at}.copy, ptr {at}.data, i64 {at}.bytes, i1 false)
+  {at}.moved = insertvalue {string} {s}, ptr {at}.copy, 0
+  {at}.uncounted = insertvalue {string} {at}.moved, ptr null, 5
+  {at}.owned = insertvalue {string} {at}.uncounted, ptr null, 6
+  store {string} {at}.owned, ptr {to}{more}"""
 
 
 def declared(text: str, declarations: Iterable[str]) -> str:

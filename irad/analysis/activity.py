@@ -112,15 +112,19 @@ def activity(
     kinds: Kinds,
     wanted: Wanted,
     defined: Iterable[str],
+    *,
+    is_root: bool = True,
 ) -> Activity:
     """Active values and memory of `function`; `defined` names the functions of the module that have a body.
+
+    is_root: whether Numba's types tell what its arguments are; those of other functions may be structures.
 
     Raises
     ------
     Unsupported: a float is rebuilt from the bits of an active float, or an active pointer cannot have a shadow.
     MissingRule: an active value goes into a function whose derivative is not known.
     """
-    solver = _Solver(function, flow, objects, offsets, kinds, wanted, frozenset(defined))
+    solver = _Solver(function, flow, objects, offsets, kinds, wanted, frozenset(defined), is_root)
     return solver.solve()
 
 
@@ -134,7 +138,10 @@ class _Solver:
         kinds: Kinds,
         wanted: Wanted,
         defined: frozenset[str],
+        is_root: bool,
     ) -> None:
+        self.is_root = is_root
+        self.is_mixed = False  # whether an integer was taken for bits of a float that may be one of its own
         self.objects, self.offsets, self.kinds, self.wanted, self.defined = objects, offsets, kinds, wanted, defined
         self.code = [i for b in flow.order for i in b.instructions]
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
@@ -195,7 +202,7 @@ class _Solver:
         return again
 
     def is_constant(self, o: Object) -> bool:
-        return o.kind in ("global", "address")
+        return o.kind in ("global", "address", "exception")
 
     # --- forward: what depends on the inputs ---
 
@@ -228,7 +235,7 @@ class _Solver:
 
     def taint(self, value: Instruction, operands: Iterable[Value]) -> list[Instruction]:
         """An integer computed from the bits of a varied float."""
-        if value in self.tainted or not _has_integer(value.type) or isinstance(value, Compare):
+        if value in self.tainted or not _has_integer(value.type) or isinstance(value, Compare) or _is_sign(value):
             return []
         if not any(v in self.tainted or (v in self.varied and v in self.kinds.carriers) for v in operands):
             return []
@@ -243,8 +250,14 @@ class _Solver:
             return []
         if any(o in self.tainted_memory or (load not in self.kinds.fields and self.holds_bits(o)) for o in source):
             self.tainted.add(load)
+            self.is_mixed |= any(map(self.is_handed_over, source))
             return self.users[load]
         return []
+
+    def is_handed_over(self, o: Object) -> bool:
+        """Whether `o` may be a structure that a function which is not inlined is given, or returns."""
+        calls_it = any(isinstance(i, Call) and i.callee_name in self.defined for i in self.touching[o])
+        return calls_it or (not self.is_root and o.kind in ("argument", "external"))
 
     def holds_bits(self, o: Object) -> bool:
         """Whether an integer read from `o` may be bits of a varied float, or computed from such."""
@@ -399,17 +412,17 @@ class _Solver:
     def refuse(self, instruction: Instruction, values: frozenset[Value], shadowed: frozenset[Object]) -> None:
         match instruction:
             case Cast(op="bitcast", operands=[source]) if source in self.tainted and has_float(instruction.type):
-                raise _bits(instruction)
+                raise self.bits(instruction)
             case Cast(op="sitofp" | "uitofp", operands=[source]) if instruction in self.useful:
                 if source in self.tainted:
-                    raise _bits(instruction)
+                    raise self.bits(instruction)
             case Store(operands=[value, pointer]) if value in self.tainted:
                 where = self.objects.pointed(pointer)
                 if any(o in self.useful_memory or (o in shadowed and self.kinds.floats.get(o)) for o in where):
-                    raise _bits(instruction)
+                    raise self.bits(instruction)
             case Load() if instruction in self.useful:
                 if any(o in self.tainted_memory for o in self.objects.pointed(instruction.pointer)):
-                    raise _bits(instruction)
+                    raise self.bits(instruction)
                 if instruction in values:
                     self.refuse_mixture(instruction)
                 if _is_lost(instruction.pointer, self.objects):
@@ -424,6 +437,19 @@ class _Solver:
                 self.refuse_call(instruction, values, shadowed)
             case _:
                 pass
+
+    def bits(self, instruction: Instruction) -> IradError:
+        error = Unsupported(
+            "a float is made by integer arithmetic on the bits of an active float",
+            hint="write the operation on floats (abs, copysign, a negation), or pass the value as a constant",
+        )
+        if self.is_mixed:
+            error = Unsupported(
+                "a function that is not inlined (a recursive or a large one) is given floats and integers in one "
+                "structure, an instance, a list or a dictionary, and which is which is not followed into it",
+                hint="give it arrays and numbers as arguments, and return others; or write it as a loop",
+            )
+        return blame(error, instruction)
 
     def refuse_mixture(self, load: Load) -> None:
         """Eight bytes that move as an integer may be one double or two floats, whose adjoints add differently."""
@@ -465,6 +491,15 @@ def _has_integer(type: Type) -> bool:
             return False
 
 
+def _is_sign(value: Value) -> bool:
+    """Whether an integer is the highest bit of another one: of the bits of a float, whether that is negative."""
+    match value:
+        case Binary(op="lshr" | "ashr", type=Int(bits), operands=[_, Constant(literal=int(distance))]):
+            return distance == bits - 1
+        case _:
+            return False
+
+
 def _is_lost(pointer: Value, objects: Objects) -> bool:
     """Whether a pointer comes from nowhere that we know (it was put into memory as something else than a pointer), or
     from where nobody reads."""
@@ -475,14 +510,6 @@ def _lost(instruction: Instruction) -> IradError:
     error = Unsupported(
         "an active value may lie in memory whose origin cannot be traced",
         hint="keep arrays in variables and tuples, not in structures that are copied as bytes",
-    )
-    return blame(error, instruction)
-
-
-def _bits(instruction: Instruction) -> IradError:
-    error = Unsupported(
-        "a float is made by integer arithmetic on the bits of an active float",
-        hint="write the operation on floats (abs, copysign, a negation), or pass the value as a constant",
     )
     return blame(error, instruction)
 

@@ -472,7 +472,10 @@ class _Shadows:
             return []
         kinds = {o for o in self.objects.pointed(source) | self.objects.pointed(to) if o in self.activity.memory}
         if kinds:
-            raise self.unsupported(call, "pointers and floats are copied together")
+            why = (
+                "pointers and floats are copied together, as far as can be told (lists are not followed into recursion)"
+            )
+            raise self.unsupported(call, why)
         shadow = call.clone()
         shadow.operands[:2] = [self.shadow(to), self.shadow(source)]
         return [shadow]

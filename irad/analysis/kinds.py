@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from irad.analysis.fields import integer_fields
 from irad.analysis.fixpoint import fixpoint
-from irad.analysis.objects import Object, Objects
+from irad.analysis.objects import Object, Objects, Site, spans_of
 from irad.analysis.offsets import Offsets
 from irad.analysis.records import Layout, record_memory
 from irad.ir.lines import Lines
@@ -37,8 +37,8 @@ from irad.ir.model import (
 from irad.ir.types import DOUBLE, SINGLE, Array, Float, Int, Ptr, Struct, Type, Vector, size_of
 from irad.rules import calls
 
-Parameters = Mapping[str, Mapping[int, frozenset[Float]]]
-"""By function and position: the float types in the memory that a pointer parameter points to."""
+Parameters = Mapping[str, Mapping[int | Site, frozenset[Float]]]
+"""By function: the float types in what a pointer parameter (by position) points to, and in what it allocates."""
 
 OF_WIDTH: dict[int, Float] = {64: DOUBLE, 32: SINGLE}
 
@@ -178,7 +178,7 @@ class _Solver:
             for o in objects.pointed(argument):
                 self.floats[o].update(types)
         self.records = record_memory(function, objects, layouts)
-        self.fields: set[Value] = set(integer_fields(function))
+        self.fields: set[Value] = set(integer_fields(function, spans_of(objects.effects)))
 
     def solve(self) -> Kinds:
         fixpoint(self.function.instructions, self.step)
@@ -218,11 +218,14 @@ class _Solver:
             case Call():
                 left = self.objects.left(instruction) if self.objects.whole(instruction) is not None else {}
                 taken = self.parameters.get(instruction.callee_name, {})
-                given = [(self.objects.pointed(instruction.operands[i]), types) for i, types in taken.items()]
+                given = [(self.behind(instruction, which), types) for which, types in taken.items()]
                 held = [*(([o], types) for o, types in left.items()), *given]
                 return [again for where, types in held for again in self.hold(where, set(types))]
             case _:
                 return []
+
+    def behind(self, call: Call, which: int | Site) -> Iterable[Object]:
+        return self.objects.pointed(call.operands[which]) if isinstance(which, int) else [Object("heap", call, which)]
 
     def parts(self, value: Value) -> set[Float]:
         carried = self.carriers.get(value)

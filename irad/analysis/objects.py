@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from irad.analysis.fields import stored_fields
+from irad.analysis.fields import Span, float_spans, stored_fields
 from irad.analysis.fixpoint import closure, fixpoint
 from irad.ir.lines import Lines
 from irad.ir.model import (
@@ -30,48 +30,93 @@ from irad.ir.model import (
     Instruction,
     Load,
     Phi,
+    Return,
     Select,
     Store,
     Unary,
     Value,
 )
-from irad.ir.types import Array, Float, Ptr, Struct, Type
+from irad.ir.types import PTR, Array, Float, Ptr, Struct, Type
 from irad.rules import calls
 from irad.rules.calls import Whole
 
 
 @dataclass(frozen=True)
 class Object:
-    """Memory by its origin; `source` is the argument, the allocating instruction, or the global's name."""
+    """Memory by its origin; `source` is the argument, the allocating instruction, or the global's name.
 
-    kind: str  # argument, heap, stack, global, external, address, opaque
+    site: of memory that comes from a call of a function of the program, the allocation in there.
+    """
+
+    kind: str  # argument, heap, stack, global, external, address, exception, opaque
     source: Argument | Instruction | str
+    site: Site | None = None
 
     def __str__(self) -> str:
         if isinstance(self.source, str):
             return f"{self.kind} {self.source}".rstrip()
-        return f"{self.kind} %{self.source.name}"
+        return f"{self.kind} %{self.source.name}{self.site or ''}"
 
     def describe(self, lines: Lines) -> str:
         """Like `str`, with the parameter, or the line of Python, that it comes from."""
-        return str(self) if isinstance(self.source, str) else f"{self.kind} {lines.label(self.source)}"
+        return str(self) if isinstance(self.source, str) else f"{self.kind} {lines.label(self.source)}{self.site or ''}"
+
+    @property
+    def allocator(self) -> str:
+        """The function that made the memory; empty where none did."""
+        if self.site is not None:
+            return self.site.allocator
+        return self.source.callee_name if isinstance(self.source, Call) else ""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An allocation of a function of the program, as its callers know it."""
+
+    function: str
+    name: str
+    allocator: str
+
+    def __str__(self) -> str:
+        return f" of {self.function}: %{self.name}"
 
 
 EXTERNAL = Object("external", "")
 ADDRESS = Object("address", "")  # memory at an address that was computed or is a literal
+EXCEPTION = Object("exception", "")  # what describes an exception; code reads it when the call has ended
 OPAQUE = Object("opaque", "")  # what is behind a pointer that is handed on and compared, but never followed
+
+
+Origin = int | Site | Object
+"""Memory as a function's callers know it: what a parameter (by position) points to, what the function allocates, or
+what is the same everywhere: a global, an address. EXTERNAL is all that is reached from what the parameters point to."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a call of a function does with pointers: to what it stores some `into` which memory, or `returns` them.
+
+    floats: where it reads or writes floats in structures that it is given (irad.analysis.fields.Spans).
+    """
+
+    into: Mapping[Origin, frozenset[Origin]]
+    returns: frozenset[Origin]
+    floats: Mapping[int, frozenset[Span]]
 
 
 @dataclass(frozen=True)
 class Objects:
     """`of[p]` are the objects that pointer (or aggregate of pointers) `p` may point to; `contents[o]` those that
     pointers stored in `o` may point to. Arguments in `apart` overlap nothing else. `OPAQUE` stands alone or not at all:
-    beside other objects (in an array's structure) it would say nothing, for it is not followed."""
+    beside other objects (in an array's structure) it would say nothing, for it is not followed. `stored` is what the
+    function itself puts into `contents`."""
 
     of: dict[Value, frozenset[Object]]
     contents: dict[Object, frozenset[Object]]
     apart: frozenset[Argument]
     wholes: Mapping[str, Whole] = field(default_factory=dict[str, Whole])
+    stored: Mapping[Object, frozenset[Object]] = field(default_factory=dict[Object, frozenset[Object]])
+    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])
 
     def whole(self, call: Call) -> Whole | None:
         """What is known of a call of a whole operation; None of any other call."""
@@ -162,10 +207,12 @@ class _Solver:
         numbers: frozenset[Argument],
         opaque: frozenset[Argument],
         wholes: Mapping[str, Whole],
+        effects: Mapping[str, Effect],
     ) -> None:
-        self.wholes = wholes
+        self.wholes, self.effects = wholes, effects
         self.of: dict[Value, set[Object]] = defaultdict(set)
         self.contents: dict[Object, set[Object]] = defaultdict(set)
+        self.stored: dict[Object, set[Object]] = defaultdict(set)
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
         self.readers: dict[Object, set[Instruction]] = defaultdict(set)
         for instruction in function.instructions:
@@ -186,6 +233,8 @@ class _Solver:
             for store in stores:
                 self.shown[store].append(load)
         self.numbers = {Object("argument", argument) for argument in numbers}
+        # copies of slices, in programs that keep Numba's runtime, end where they are made; exceptions do not
+        self.frees = any(isinstance(i, Call) and i.callee_name == "NRT_Free" for i in function.instructions)
         # an integer may be the address of whatever an integer was made of
         self.exposed: set[Object] = set()
         self.made: list[Instruction] = [i for i in function.instructions if isinstance(i, Cast) and i.op == "inttoptr"]
@@ -207,6 +256,7 @@ class _Solver:
         again: list[Instruction] = []
         new = set(what)
         for o in where:
+            self.stored[o] |= new
             if not new <= self.contents[o]:
                 self.contents[o] |= new
                 again += self.readers[o]
@@ -214,7 +264,7 @@ class _Solver:
 
     def holds_numbers(self, o: Object) -> bool:
         """Whether other functions put no pointers into `o`."""
-        return o in self.numbers or (isinstance(o.source, Call) and o.source.callee_name in calls.ARRAYS)
+        return o in self.numbers or o.allocator in calls.ARRAYS
 
     def step(self, instruction: Instruction) -> list[Instruction]:
         match instruction:
@@ -258,6 +308,8 @@ class _Solver:
         name = call.callee_name
         if name in calls.ALLOCATORS:
             return self.flow_into(call, {Object("heap", call)})
+        if name == calls.RAISED and not self.frees:
+            return self.flow_into(call, {EXCEPTION})
         if name in calls.COPIES:
             source = {c for o in self.get(call.operands[1]) for c in self.contents[o]}
             for o in self.get(call.operands[1]):
@@ -272,10 +324,89 @@ class _Solver:
         reach = closure(given, lambda o: self.contents[o])
         for o in reach:
             self.readers[o].add(call)
+        if name in self.effects:
+            return self.affect(call, self.effects[name], given)
         again = self.put((o for o in reach if not self.holds_numbers(o)), reach)
         if holds_pointers(call.type):
             again = [*again, *self.flow_into(call, reach | {EXTERNAL})]
         return again
+
+    def affect(self, call: Call, effect: Effect, given: set[Object]) -> list[Instruction]:
+        """A call of a function whose effect is known."""
+        behind = closure({c for o in given for c in self.contents[o]}, lambda o: self.contents[o])
+
+        def here(origins: Iterable[Origin]) -> set[Object]:
+            found: set[Object] = set()
+            for origin in origins:
+                match origin:
+                    case int():
+                        found |= self.get(call.operands[origin])
+                    case Site():
+                        found.add(Object("heap", call, origin))
+                    case _:
+                        found |= behind if origin == EXTERNAL else {origin}
+            return found
+
+        again = [user for where, what in effect.into.items() for user in self.put(here([where]), here(what))]
+        return [*again, *self.flow_into(call, here(effect.returns))] if holds_pointers(call.type) else again
+
+
+def effects_of(functions: Iterable[Function], wholes: Mapping[str, Whole]) -> dict[str, Effect]:
+    """What calls of the functions of a program do with pointers."""
+    program = {function.name: function for function in functions}
+    callers: dict[str, set[str]] = defaultdict(set)
+    for function in program.values():
+        for call in function.instructions:
+            if isinstance(call, Call) and call.callee_name in program:
+                callers[call.callee_name].add(function.name)
+    found = {  # nothing at first, which grows
+        name: Effect({}, frozenset(), {i: frozenset() for i, a in enumerate(function.arguments) if a.type == PTR})
+        for name, function in program.items()
+    }
+
+    def step(name: str) -> Iterable[str]:
+        pointers = objects(program[name], (), wholes=wholes, effects=found)
+        effect = _effect(program[name], pointers, float_spans(program[name], spans_of(found)))
+        changed = effect != found[name]
+        found[name] = effect
+        return callers[name] if changed else ()
+
+    fixpoint(program if callers else (), step)
+    return found
+
+
+def spans_of(effects: Mapping[str, Effect]) -> dict[str, Mapping[int, frozenset[Span]]]:
+    """Where each function of a program reads or writes floats in the structures that it is given."""
+    return {name: effect.floats for name, effect in effects.items()}
+
+
+def site(o: Object, function: str) -> Site:
+    """What memory that `function` allocates is for its callers."""
+    assert isinstance(o.source, Instruction)
+    return o.site or Site(function, o.source.name, o.allocator)
+
+
+def _effect(function: Function, pointers: Objects, floats: Mapping[int, frozenset[Span]]) -> Effect:
+    position = {argument: i for i, argument in enumerate(function.arguments)}
+
+    def known(o: Object) -> Origin | None:
+        match o:
+            case Object(kind="argument", source=Argument() as argument):
+                return position[argument]
+            case Object(kind="heap"):
+                return site(o, function.name)
+            case _:
+                return None if o.kind in ("stack", "opaque") else o  # which end with the function, or are not followed
+
+    def origins(held: Iterable[Object]) -> frozenset[Origin]:
+        return frozenset(origin for o in held if (origin := known(o)) is not None)
+
+    into: dict[Origin, frozenset[Origin]] = {}
+    for o, held in pointers.stored.items():
+        if (where := known(o)) is not None and (what := origins(held)):
+            into[where] = into.get(where, frozenset()) | what
+    ends = [b.end for b in function.blocks if isinstance(b.end, Return)]
+    return Effect(into, origins(o for end in ends for v in end.operands for o in pointers.pointed(v)), floats)
 
 
 def objects(
@@ -284,19 +415,22 @@ def objects(
     numbers: Iterable[Argument] = (),
     opaque: Iterable[Argument] = (),
     wholes: Mapping[str, Whole] | None = None,
+    effects: Mapping[str, Effect] | None = None,
 ) -> Objects:
     """Points-to sets of every pointer of `function`.
 
     Arguments in `apart` are promised to overlap no other memory, those in `numbers` to point to no pointers. Those in
     `opaque` are never followed: an access by way of them is refused as one of unknown origin. `wholes` are the whole
-    operations that it calls.
+    operations that it calls, `effects` those of other functions that it calls; unknown functions may do anything.
     """
     wholes = wholes or {}
-    solver = _Solver(function, frozenset(numbers), frozenset(opaque), wholes)
+    solver = _Solver(function, frozenset(numbers), frozenset(opaque), wholes, effects or {})
     fixpoint(function.instructions, solver.step)
     return Objects(
         of={v: frozenset(s - {OPAQUE} or s) for v, s in solver.of.items()},
         contents={o: frozenset(s - {OPAQUE}) for o, s in solver.contents.items()},
         apart=frozenset(apart),
         wholes=wholes,
+        stored={o: frozenset(s - {OPAQUE}) for o, s in solver.stored.items()},
+        effects=effects or {},
     )

@@ -123,4 +123,4 @@ class Offsets:
 
 
 def _is_list(o: Object) -> bool:
-    return isinstance(o.source, Call) and o.source.callee_name == calls.LIST
+    return o.allocator == calls.LIST

@@ -16,7 +16,7 @@ from irad.emit.body import OUT_OF_MEMORY, Subject, make_function
 from irad.emit.runtime import ADOPT, HEAP, RELEASE
 from irad.errors import Unsupported
 from irad.ir.build import Builder
-from irad.ir.model import Argument, Block, Constant, Function, Global, Value, integer, zero
+from irad.ir.model import Argument, Block, Constant, Function, Global, Value, integer
 from irad.ir.types import I1, I8, I32, I64, PTR, VOID, Array, Float, FunctionType, Type, size_of
 
 ALIASED = 0x1AD1
@@ -56,7 +56,8 @@ class Interface:
 
     `arguments` holds the leaves of each argument, `activity` what is asked of it (as in `pipeline.Request`), `result`
     the leaves of the return value and `result_type` its layout in memory. `checks` are pairs of LLVM arguments (by
-    position) that must not overlap. `value`: whether a reverse entry leaves the result.
+    position) that must not overlap. `value`: whether a reverse entry leaves the result. `counted`: whether the program
+    counts references by itself, so that its result belongs to the caller already.
     """
 
     arguments: tuple[tuple[Leaf, ...], ...]
@@ -65,6 +66,7 @@ class Interface:
     result_type: Type
     checks: tuple[tuple[int, int], ...]
     value: bool = True
+    counted: bool = False
 
     def flat(self) -> list[tuple[Leaf, str]]:
         """Every leaf with its argument's activity, in the order of the LLVM parameters after retptr and excinfo."""
@@ -208,8 +210,8 @@ class Entry:
         return View(pointer, shape, strides, leaf.itemsize)
 
     def adopt(self, memory: Value) -> None:
-        """Hand the arrays of a return value to the caller."""
-        if not self.concrete:
+        """Hand the arrays and strings of a return value to the caller."""
+        if not self.concrete or self.interface.counted:
             return
         owners = [a for a, (leaf, _) in zip(self.flat, self.interface.flat(), strict=True) if is_meminfo(leaf)]
         for leaf in self.interface.result:
@@ -305,14 +307,15 @@ def _float_leaves(interface: Interface, dots: list[Argument]) -> list[tuple[int,
 
 
 def _finish_tangent(entry: Entry, retdot: Value, failed: Block) -> None:
-    """Complete the tangent of the return value: integers as in the primal, arrays with memory of their own."""
+    """Complete the tangent of the return value: integers and text as in the primal, arrays with memory of their own."""
     out = entry.out
+    arrays = {_prefix(leaf) for leaf in entry.interface.result if leaf.role == "data"}
     for leaf in entry.interface.result:
-        if leaf.role == "integer":
+        if leaf.role == "integer" or (leaf.role == "opaque" and _prefix(leaf) not in arrays):
             value = out.load(leaf.type, out.offset(entry.retptr, leaf.offset))
             out.store(value, out.offset(retdot, leaf.offset))
         elif leaf.role == "opaque" and not is_meminfo(leaf):
-            out.store(NULL if leaf.type == PTR else zero(leaf.type), out.offset(retdot, leaf.offset))
+            out.store(NULL, out.offset(retdot, leaf.offset))
     for leaf in entry.interface.result:
         if leaf.role == "data":
             _own_array(entry, leaf, retdot, failed)
@@ -346,9 +349,13 @@ def _own_array(entry: Entry, leaf: Leaf, retdot: Value, failed: Block) -> None:
     out.block = done
 
 
+def _prefix(leaf: Leaf) -> str:
+    """What the paths of the parts of one array or string begin with."""
+    return leaf.path.rpartition(".")[0]
+
+
 def _meminfo_of(interface: Interface, data: Leaf) -> Leaf:
-    prefix = data.path.removesuffix("data")
-    return next(leaf for leaf in interface.result if leaf.path == f"{prefix}meminfo")
+    return next(leaf for leaf in interface.result if leaf.path == f"{_prefix(data)}.meminfo")
 
 
 # --- reverse --------------------------------------------------------------------------------------------------------

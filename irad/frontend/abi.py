@@ -30,7 +30,7 @@ _types: Any = need(
         "NestedArray",
         "Dispatcher",
     ),
-    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
+    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember", "Optional"),
     *("NumPyRandomGeneratorType", "NumPyRandomBitGeneratorType"),
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
@@ -38,6 +38,10 @@ _numpy: Any = need("numba.np.numpy_support", "as_dtype")
 
 ALIASED = 0x1AD1
 """Status of a derivative that has not run: its arguments overlap in a way that this version does not allow."""
+
+
+NONE = -2
+"""Status of a call that succeeded and returned None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,11 @@ def leaves(kind: Any, name: str = "x") -> tuple[Leaf, ...]:
     flat = _Flattened()
     flat.add(kind, name, struct_type(kind), 0)
     return tuple(flat.leaves)
+
+
+def result_type(kind: Any) -> Any:
+    """The Numba type of what a function of return type `kind` leaves in memory when it does not return None."""
+    return kind.type if isinstance(kind, _types.Optional) else kind
 
 
 def memory_error_globals() -> tuple[str, str]:
@@ -125,7 +134,9 @@ class _Flattened:
                 self._leaf(path, "opaque", type, offset)
             case _types.EnumMember():
                 self.add(kind.dtype, f"{path}.value", type, offset)
-            case _types.UnicodeType() | _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
+            case _types.UnicodeType():
+                self._structure(path, type, offset, _TEXT)
+            case _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
                 self._structure(path, type, offset)
             case _types.Omitted():
                 pass
@@ -142,13 +153,14 @@ class _Flattened:
                     ),
                 )
 
-    def _structure(self, path: str, type: Type, offset: int) -> None:
+    def _structure(self, path: str, type: Type, offset: int, names: tuple[str, ...] = ()) -> None:
         """Numbers and pointers that carry no derivative."""
         for i, part in enumerate(_fields(type)):
+            name = f"{path}.{names[i] if names else i}"
             if isinstance(part, Struct):
-                self._structure(f"{path}.{i}", *_member(type, i, offset))
+                self._structure(name, *_member(type, i, offset))
             else:
-                self._leaf(f"{path}.{i}", "opaque" if part == PTR else "integer", *_member(type, i, offset))
+                self._leaf(name, "opaque" if part == PTR else "integer", *_member(type, i, offset))
 
     def _leaf(self, path: str, role: str, type: Type, offset: int) -> None:
         self.leaves.append(Leaf(path, role, type, offset))
@@ -196,6 +208,10 @@ def floats_in(dtype: Any) -> tuple[tuple[int, Float], ...]:
         case _:
             return ()
     return tuple((at, one) for at in range(0, dtype.bitwidth // 8, size_of(one)))
+
+
+_TEXT = ("data", "length", "kind", "is_ascii", "hash", "meminfo", "parent")
+"""The parts of a string; its meminfo goes to the caller as that of an array does."""
 
 
 def _fields(type: Type) -> tuple[Type, ...]:

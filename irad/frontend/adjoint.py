@@ -93,7 +93,7 @@ class Adjoint(Recipe):
                 return in_two_steps(adjoints, outcome, version, flat, seed)
             return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
 
-        attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
+        frame.refuse_none(choice, attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None))
         return adjoints.value(), [adjoints.gradient(i, iter(())) for i in self.wrt if i not in self.shadowed]
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from irad.errors import IradError
 from irad.frontend import target, tokens
+from irad.frontend.abi import result_type
 from irad.frontend.shadows import Code
 from irad.frontend.target import need
 
@@ -59,8 +60,13 @@ class Compiled:
 
     @property
     def result(self) -> Any:
-        """The Numba type of what the kernel returns."""
-        return self.derivative.signature.return_type
+        """The Numba type of what the kernel returns; not None, see `may_be_none`."""
+        return result_type(self.derivative.signature.return_type)
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether the kernel may return either a value or None."""
+        return self.result is not self.derivative.signature.return_type
 
     @property
     def duplicated(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ need("numba.core.typing.templates", "_OverloadFunctionTemplate")
 
 UNSMOOTH = (
     *("gamma", "standard_gamma", "beta", "vonmises", "wald", "binomial", "poisson", "geometric", "hypergeometric"),
-    *("zipf", "logseries", "negative_binomial", "dirichlet", "multinomial", "randint", "choice", "permutation"),
+    *("zipf", "logseries", "negative_binomial", "dirichlet", "multinomial", "randint"),
     "seed",
 )
 """Functions of `np.random` whose draws do not depend smoothly on their parameters."""

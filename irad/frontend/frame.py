@@ -9,7 +9,7 @@ from typing import Any
 
 from irad.errors import BadArguments, BadArgumentValue, IradError
 from irad.frontend import arguments, shadows, target, tokens
-from irad.frontend.abi import ALIASED
+from irad.frontend.abi import ALIASED, NONE
 from irad.frontend.arguments import Kernel
 from irad.frontend.boxes import opened
 from irad.frontend.calls import Compiled, Outcome, Query, compiled
@@ -189,6 +189,12 @@ class Frame:
             if floats and not same:
                 why = f"{one.name} and {other.name} share memory, and have not both a shadow of the same dtype"
                 self.code.refuse_if(shadows.overlap(self.code, here, there), self.bad(why))
+
+    def refuse_none(self, choice: Versions, outcome: Outcome) -> None:
+        """Refuse a result that is None where it is a value on other paths: a derivative has one type."""
+        if choice.first.may_be_none:
+            error = self.bad(f"{self.kernel.name} returned None, which has no derivative", "return a value, or raise")
+            self.code.refuse_if(outcome.equals(NONE), error)
 
     def release(self) -> None:
         """Give back what `settle` allocated."""

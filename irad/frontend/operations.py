@@ -89,8 +89,10 @@ class Derived:
         def wanted(position: int, leaf: abi.Leaf) -> bool:
             return position in active or (position in shadowed and bool(leaf.floats))
 
-        whole.require_real(signature.return_type)
-        self.kinds, places = whole.targets(signature.args, wanted)
+        rule = self.operation.rule
+        if not rule.complex:
+            whole.require_real(rule, signature.return_type)
+        self.kinds, places = whole.targets(rule, signature.args, wanted)
         leaves = [abi.leaves(kind) for kind in signature.args]
         self.given = Given(
             type,

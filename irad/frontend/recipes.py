@@ -180,7 +180,7 @@ class Gradient(Recipe):
             return call(code, version, "reverse", [*slots, *flat, *pointers, one, adjoints.bars])
 
         overlapping = frame.overlapping(choice.first.duplicated)
-        attempt(frame, choice, overlapping, run, made.release)
+        frame.refuse_none(choice, attempt(frame, choice, overlapping, run, made.release))
         inside = [adjoints.gradient(i, (view.value for view in made.views([i]))) for i in self.wrt]
         made.release()
         frame.release()
@@ -263,12 +263,15 @@ class Tangent(Recipe):
             slots = [result, result_dot, outcome.excinfo]
             return call(code, version, "forward", [*slots, *flat, *self._tangents(frame, tangents, made, version)])
 
-        attempt(frame, choice, frame.overlapping(self.wrt), run, made.release)
-        made.release()
-        frame.release()
+        outcome = attempt(frame, choice, frame.overlapping(self.wrt), run, made.release)
         value, dot = (
             code.context.get_returned_value(b, choice.first.result, b.load(slot)) for slot in (result, result_dot)
         )
+        if choice.first.may_be_none:
+            code.on_failure.append(lambda: code.context.nrt.decref(b, choice.first.result, dot))
+        frame.refuse_none(choice, outcome)
+        made.release()
+        frame.release()
         return value, dot
 
     def _fill(self, frame: Frame, tangents: Tangents, made: Shadows, version: Compiled) -> None:

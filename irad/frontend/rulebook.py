@@ -14,7 +14,7 @@ from irad.frontend.source import defined, parameters
 from irad.frontend.target import need
 
 _extending: Any = need("numba.extending", "overload", "register_jitable", "intrinsic")
-_types: Any = need("numba.core.types", "Array", "BaseTuple", "Float", "none")
+_types: Any = need("numba.core.types", "Array", "BaseTuple", "Float", "Complex", "none")
 _numpy: Any = importlib.import_module("numpy")
 _as_strided: Any = _numpy.lib.stride_tricks.as_strided
 
@@ -79,13 +79,22 @@ def _each(function: Any, names: str, count: int, given: Callable[[int], str]) ->
     return defined("each", parameters(*names.split()), f"return ({parts})", {"__name__": __name__, "f": function})
 
 
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, _types.Float | _types.Complex)
+
+
 def _scalar(kind: Any) -> Any:
-    return _numpy.float64 if kind.bitwidth == 64 else _numpy.float32
+    return getattr(_numpy, kind.name)
 
 
 def is_floats(kind: Any) -> bool:
     """Whether `kind` is an array of floats."""
     return isinstance(kind, _types.Array) and isinstance(kind.dtype, _types.Float)
+
+
+def is_numbers(kind: Any) -> bool:
+    """Whether `kind` is an array of floats or of complex numbers."""
+    return isinstance(kind, _types.Array) and _is_number(kind.dtype)
 
 
 def _fitted(out: Any, dot: Any) -> Any:
@@ -94,10 +103,10 @@ def _fitted(out: Any, dot: Any) -> Any:
         return _each(fitted, "out dot", len(out.types), given)
     if dot == _types.none:
         return lambda out, dot: cleared(out)
-    if isinstance(out, _types.Float):
+    if _is_number(out):
         scalar = _scalar(out)
         return lambda out, dot: scalar(dot)
-    if not is_floats(out):
+    if not is_numbers(out):
         return lambda out, dot: None
 
     def implementation(out: Any, dot: Any) -> Any:
@@ -113,10 +122,10 @@ def _fitted(out: Any, dot: Any) -> Any:
 def _cleared(out: Any) -> Any:
     if isinstance(out, _types.BaseTuple):
         return _each(cleared, "out", len(out.types), lambda i: f"out[{i}]")
-    if isinstance(out, _types.Float):
+    if _is_number(out):
         scalar = _scalar(out)
         return lambda out: scalar(0.0)
-    if not is_floats(out):
+    if not is_numbers(out):
         return lambda out: None
     return lambda out: _blank(out)
 
@@ -147,7 +156,7 @@ def _dense(dot: Any, argument: Any) -> Any:
     if isinstance(argument, _types.BaseTuple):
         given = (lambda i: f"None, argument[{i}]") if dot == _types.none else (lambda i: f"dot[{i}], argument[{i}]")
         return _each(dense, "dot argument", len(argument.types), given)
-    if dot == _types.none and is_floats(argument):
+    if dot == _types.none and is_numbers(argument):
         return lambda dot, argument: _numpy.zeros(argument.shape, argument.dtype)
     if dot == _types.none and isinstance(argument, _types.Float):
         return lambda dot, argument: cleared(argument)

@@ -94,21 +94,21 @@ class Augmented(Recipe):
             made.release()
             copies.release()
 
-        attempt(frame, choice, frame.overlapping(choice.first.duplicated), run, release)
+        outcome = attempt(frame, choice, frame.overlapping(choice.first.duplicated), run, release)
         value = code.context.get_returned_value(b, choice.first.result, b.load(result))
-        kept = self._values(frame, copies) if self.protect else frame.values
-        for name, kind, held in zip(frame.kernel.names, frame.kinds, kept, strict=True):
-            for part, view in arguments.paired(code, name, kind, kind, held):
-                if not (self.protect and arguments.is_array(part)):  # a copy is the state's own
-                    code.context.nrt.incref(b, part, view.value)
-        if not self.protect:
-            code.context.nrt.incref(b, choice.first.result, value)
         address = b.ptrtoint(b.load(tape), code.word(0).type)
         flag = code.context.cast(b, b.load(careful), _types.boolean, _types.boolean)
         views = [view.value for view in made.views(choice.duplicated)]
         code.on_failure.append(lambda: release_tape(code, choice, address, flag))
         code.on_failure.append(lambda: code.context.nrt.decref(b, choice.first.result, value))
+        frame.refuse_none(choice, outcome)
         returned = _copy_of(code, choice.first.result, value) if self.protect else value
+        kept = self._values(frame, copies) if self.protect else frame.values
+        shared = [*zip(frame.kernel.names, frame.kinds, kept, strict=True), ("the result", choice.first.result, value)]
+        for name, kind, held in shared:
+            for part, view in arguments.paired(code, name, kind, kind, held):
+                if not (self.protect and arguments.is_array(part)):  # a copy has an owner of its own
+                    code.context.nrt.incref(b, part, view.value)
         frame.release()
         return returned, [address, flag, kept, views, value]
 

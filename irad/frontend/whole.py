@@ -26,7 +26,7 @@ from irad.rules.calls import WHOLE_NAME, Whole
 
 _numba: Any = need("numba", "njit")
 _errors: Any = need("numba.core.errors", "NumbaPerformanceWarning")
-_types: Any = need("numba.core.types", "BaseTuple", "Array.copy", "none")
+_types: Any = need("numba.core.types", "BaseTuple", "Complex", "Array.copy", "none")
 
 RULE = "__irad_rule__"
 """Attribute of the Python function behind a whole operation: its `Rule`."""
@@ -39,6 +39,7 @@ class Rule:
     sparse: its functions do no more than is asked: a tangent is None where the argument is constant, and the augmented
     function and the pullback take one more parameter for each argument, None where it is.
     constant: arguments by which the function cannot be differentiated, with the reason.
+    complex: whether arrays of complex numbers are differentiated, by the conventions of docs/conventions.md.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Rule:
     pullback: Any
     sparse: bool = False
     constant: tuple[tuple[int, str], ...] = ()
+    complex: bool = False
 
 
 def make(
@@ -58,6 +60,7 @@ def make(
     pullback: Any,
     sparse: bool = False,
     constant: dict[int, str] | None = None,
+    complex: bool = False,
 ) -> Any:
     """See `irad.custom_rule`, and `Rule` for the rest."""
     own = dispatcher_of(primal)
@@ -69,6 +72,7 @@ def make(
         _part(pullback),
         sparse,
         tuple((constant or {}).items()),
+        complex,
     )
     signature = inspect.signature(own.py_func)
     odd = [p for p in signature.parameters.values() if p.kind is not p.POSITIONAL_OR_KEYWORD]
@@ -154,7 +158,9 @@ def operation(symbol: str) -> Operation:
 _known: dict[str, Operation] = {}
 
 
-def targets(kinds: Sequence[Any], wanted: Callable[[int, abi.Leaf], bool]) -> tuple[list[Any], list[int | None]]:
+def targets(
+    rule: Rule, kinds: Sequence[Any], wanted: Callable[[int, abi.Leaf], bool]
+) -> tuple[list[Any], list[int | None]]:
     """Types of tangents, or of what cotangents are added to, for arguments of these types, and their leaves.
 
     wanted: whether a leaf, by its position among the operands of the call, is differentiated. A constant part has type
@@ -166,17 +172,17 @@ def targets(kinds: Sequence[Any], wanted: Callable[[int, abi.Leaf], bool]) -> tu
     for kind in kinds:
         leaves = list(enumerate(abi.leaves(kind), position))
         position += len(leaves)
-        inside, at = _target(kind, iter(leaves), wanted)
+        inside, at = _target(rule, kind, iter(leaves), wanted)
         found.append(inside)
         places += at
     return found, places
 
 
 def _target(
-    kind: Any, leaves: Iterator[tuple[int, abi.Leaf]], wanted: Callable[[int, abi.Leaf], bool]
+    rule: Rule, kind: Any, leaves: Iterator[tuple[int, abi.Leaf]], wanted: Callable[[int, abi.Leaf], bool]
 ) -> tuple[Any, list[int | None]]:
     if isinstance(kind, _types.BaseTuple):
-        parts = [_target(inner, leaves, wanted) for inner in kind.types]
+        parts = [_target(rule, inner, leaves, wanted) for inner in kind.types]
         if all(inside == _types.none for inside, _ in parts):
             return _types.none, [None]
         return _types.BaseTuple.from_types([inside for inside, _ in parts]), [
@@ -185,12 +191,12 @@ def _target(
     asked = [position for position, leaf in (next(leaves) for _ in abi.leaves(kind)) if wanted(position, leaf)]
     if not asked:
         return _types.none, [None]
-    require_real(kind)
+    require_real(rule, kind)
     return derivative_type(kind), [asked[0]]
 
 
-def require_real(kind: Any) -> None:
-    """Refuse what a rule cannot differentiate.
+def require_real(rule: Rule, kind: Any) -> None:
+    """Refuse what a rule cannot differentiate: complex numbers, unless it knows of them, and they are in an array.
 
     Raises
     ------
@@ -198,6 +204,8 @@ def require_real(kind: Any) -> None:
     """
     for part in arguments.parts(kind):
         element = part.dtype if arguments.is_array(part) else part
+        if rule.complex and arguments.is_array(part) and isinstance(element, _types.Complex):
+            continue
         if (arguments.is_number(part) or arguments.has_shadow(part)) and not arguments.is_float(element):
             raise Unsupported(
                 f"a function with a derivative rule differentiates real numbers, not {part}",

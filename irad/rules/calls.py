@@ -15,6 +15,9 @@ LIST_HEAD = 24
 ALLOCATORS = frozenset({"irad_alloc", "irad_tape", LIST})
 """Functions that return fresh memory; see `irad.llvm` for how Numba's allocator becomes the first."""
 
+RAISED = "NRT_Allocate"
+"""The function that returns memory for the description of an exception."""
+
 ARRAYS = frozenset({"irad_alloc"})
 """Those whose memory is the data of an array, whose elements are never pointers."""
 
@@ -182,7 +185,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"NRT_MemInfo_(new_varsize|varsize)\w*|numba_(list|dict|set)_\w+",
         "lists, dictionaries and sets of active values are not differentiated",
-        "use arrays, numbers as keys of dictionaries, and no message that the kernel puts together",
+        "use arrays, and numbers as keys of dictionaries",
     ),
     (
         r"NRT_\w+",

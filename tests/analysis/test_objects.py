@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from irad.analysis.objects import Object
+from irad.analysis.objects import Object, effects_of, objects
+from irad.ir.read import read
 from tests.analysis.facts import Facts, body
 
 PARAMETERS = "ptr %x, ptr %y, i64 %n, i1 %c"
@@ -119,3 +120,38 @@ def test_reachable() -> None:
     facts = Facts(body(f"entry:\n{code}\n  ret void", PARAMETERS))
     found = facts.objects.reachable([facts["s"]])
     assert found == {facts.object("stack %s"), facts.object("argument %x"), Object("external", "")}
+
+
+CALLEE = """
+define internal i32 @g(ptr %out, ptr %a, ptr %b, i64 %n) {
+entry:
+  %fresh = call ptr @irad_alloc(i64 8, i32 32)
+  store ptr %fresh, ptr %out
+  %second = getelementptr i8, ptr %out, i64 8
+  store ptr %a, ptr %second
+  store ptr %b, ptr %a
+  ret i32 0
+}
+"""
+
+
+def test_calls_of_functions_whose_effect_is_known() -> None:
+    code = """entry:
+  %out = alloca [2 x ptr]
+  %b = alloca ptr
+  store ptr %y, ptr %b
+  %s = call i32 @g(ptr %out, ptr %x, ptr %b, i64 %n)
+  %p = load ptr, ptr %out
+  %q = load ptr, ptr %b
+  %r = load ptr, ptr %x
+  ret void"""
+    module = read(body(code, PARAMETERS) + CALLEE + "declare ptr @irad_alloc(i64, i32)\n")
+    callee, kernel = module.functions["g"], module.functions["f"]
+    known = effects_of([callee, kernel], {})
+    found = objects(kernel, (), effects=known)
+    pointed = {i.name: {str(o) for o in found.pointed(i)} for i in kernel.instructions if i.name in ("p", "q", "r")}
+    assert pointed == {
+        "p": {"heap %s of g: %fresh", "argument %x"},
+        "q": {"argument %y"},
+        "r": {"external", "stack %b"},
+    }

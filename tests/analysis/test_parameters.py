@@ -42,7 +42,7 @@ def ends(code: str) -> str:
 def test_between(code: str, given: set[Float], floats: set[Float]) -> None:
     module = read(TOP + BETWEEN + ends(code) + DECLARE)
     defined = [f for f in module.functions.values() if not f.is_declaration]
-    found = parameters(defined, {"top": {0: frozenset(given)}}, {})
+    found = parameters(defined, {"top": {0: frozenset(given)}}, {}, {})
     assert {name: found[name].get(0, frozenset()) for name in ("top", "between", "ends")} == dict.fromkeys(
         ("top", "between", "ends"), frozenset(floats)
     )
@@ -55,6 +55,6 @@ def test_places_in_a_structure_stay_apart() -> None:
         + ends("%p = load ptr, ptr %x\n%q = getelementptr i8, ptr %x, i64 8\nstore double 1.0, ptr %q")
         + DECLARE
     )
-    found = parameters([f for f in module.functions.values() if not f.is_declaration], {}, {})
+    found = parameters([f for f in module.functions.values() if not f.is_declaration], {}, {}, {})
     assert not found["ends"].get(0)
     assert not found["top"].get(0)

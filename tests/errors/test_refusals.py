@@ -12,7 +12,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numba import njit, typeof
+from numba import float64, int64, njit, typeof
+from numba.experimental import jitclass
 
 from irad import pipeline
 from irad.errors import IradError, MissingRule, Unsupported
@@ -88,9 +89,30 @@ def bits_as_number(x):
     return v[0] * 2.0**-52  # here
 
 
-def complex_dot(x, y):
-    s = x[0]
-    return s * np.dot(x + 1j, y + 1j).real  # here
+@jitclass([("a", float64), ("n", int64)])
+class Walker:
+    def __init__(self, a):
+        self.a = a
+        self.n = 1
+
+
+@njit
+def walk(w, k):
+    if k > 0:
+        w.a = w.a * w.n  # here
+        w.n += 1
+        walk(w, k - 1)
+
+
+def instance_in_recursion(x):
+    w = Walker(x)
+    walk(w, 3)
+    return w.a
+
+
+def complex_cholesky(x):
+    a = np.diag(x + 0j)
+    return np.linalg.cholesky(a)[0, 0].real  # here
 
 
 def dictionary(x):
@@ -106,9 +128,8 @@ def printed(x):
 
 
 def text_and_array(x):  # here
-    if x.size > 5:
-        raise ValueError("too many: " + str(x.size))
-    return x * x
+    powers = {"one": 1, "two": 2}
+    return x ** powers["two"]
 
 
 BLAS = "a BLAS or LAPACK routine on active data"
@@ -124,7 +145,7 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[IradError], str]] 
     (bits_in_place, (X,), Unsupported, BITS),
     (bits_of_a_copy, (X,), Unsupported, BITS),
     (bits_as_number, (X,), Unsupported, BITS),
-    (complex_dot, (X, X), MissingRule, BLAS),
+    (complex_cholesky, (X,), MissingRule, BLAS),
     (dictionary, (X,), MissingRule, CONTAINERS),
     (printed, (0.5,), MissingRule, "given to Python"),
 ]
@@ -160,7 +181,7 @@ def test_refusal_of_a_kernel_as_a_whole_names_its_first_line() -> None:
     line, text = marked(text_and_array)
     error = refusal(text_and_array, (X,))
     assert str(error).startswith(f"{__file__}:{line}: ") and text in str(error)
-    assert "memory that Numba counts" in error.why and "formatted message" in error.hint
+    assert "memory that Numba counts" in error.why and "keys of dictionaries" in error.hint
 
 
 @pytest.mark.parametrize(("kernel", "args", "kind", "why"), REFUSED, ids=lambda v: getattr(v, "__name__", ""))
@@ -178,6 +199,10 @@ def test_line_lies_in_the_inlined_helper():
 
 def test_line_lies_in_a_helper_that_is_not_inlined():
     assert_names(refusal(helper_that_stays, (0.5,)), MissingRule, "nextafter", recursive.py_func)
+
+
+def test_what_is_not_followed_into_recursion_is_said():
+    assert_names(refusal(instance_in_recursion, (0.5,)), Unsupported, "in one structure", walk.py_func)
 
 
 def test_no_place_is_the_def_of_the_kernel():

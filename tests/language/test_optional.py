@@ -79,6 +79,41 @@ def test_from_python() -> None:
         irad.grad(kernel, 1)(3.0, None, None)
 
 
+@njit
+def some(x, n):
+    """Numba's type of the result is optional."""
+    if n < 0:
+        return None
+    return x * x * n
+
+
+@njit
+def none_or_number(x, n):
+    return x * x * n if n > 0 else None
+
+
+def test_a_result_that_may_be_none(allocations: Callable[[], int]) -> None:
+    """A value has its derivative; None is refused by the call that meets it."""
+
+    def run(n: int) -> None:
+        value, dot = irad.jvp(some, (W, n), (W, None))
+        again, pull = irad.vjp(some, W, n)
+        assert np.array_equal(value, again)
+        assert np.array_equal(value, some(W, n))
+        assert np.array_equal(dot, 2 * value)
+        assert np.array_equal(pull(W)[0], 2 * W**2 * n)
+
+    run(3)
+    assert irad.value_and_grad(none_or_number)(3.0, 2) == (18.0, 12.0)
+    before = allocations()
+    run(1)
+    calls = (lambda: irad.jvp(some, (W, -1), (W, None)), lambda: irad.vjp(some, W, -1))
+    for call in (*calls, lambda: irad.grad(none_or_number)(3.0, 0)):
+        with pytest.raises(irad.BadArgumentValue, match="returned None"):
+            call()
+    assert allocations() == before
+
+
 @jitclass([("k", float64), ("w", optional(float64[:]))])
 class Holder:
     def __init__(self, k):

@@ -98,3 +98,27 @@ def test_samplers_that_reject_are_refused() -> None:
 
     with pytest.raises(irad.Unsupported, match="do not depend smoothly"):
         irad.grad(kernel)(2.0)
+
+
+@njit
+def drawn(x):
+    s = np.random.choice(x) * np.random.choice(x, 2, False)[1] + np.sum(np.random.choice(x, 3) ** 2)
+    for i, v in enumerate(np.random.permutation(x)):
+        s += (i - v if np.signbit(v) else v) * v
+    return s
+
+
+def test_elements_are_drawn_as_the_kernel_draws_them() -> None:
+    x, ends = np.array([1.5, -2.0, 0.5, 3.0]), []
+    for step in (1e-6, -1e-6):
+        for e in np.eye(4):
+            seed(5)
+            ends.append(drawn(x + step * e))
+    seed(5)
+    _, gradient = irad.value_and_grad(drawn)(x)
+    state = following()
+    seed(5)
+    _, dot = irad.jvp(drawn, (x,), (gradient,))
+    assert following() == state
+    assert gradient == pytest.approx((np.array(ends[:4]) - np.array(ends[4:])) / 2e-6, rel=1e-6, abs=1e-6)
+    assert dot == pytest.approx(gradient @ gradient, rel=1e-12)

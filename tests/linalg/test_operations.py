@@ -96,7 +96,7 @@ def test_both_modes(kernel: Any, args: tuple[Any, ...], rng: np.random.Generator
 def test_float32(rng: np.random.Generator) -> None:
     @njit
     def kernel(a, v):
-        return np.dot(np.linalg.solve(a, v), a @ v)
+        return np.dot(np.linalg.solve(a, v), a @ v) + np.float32(np.linalg.slogdet(a)[1])
 
     args = SQUARE.astype(np.float32), VECTOR.astype(np.float32)
     value, grads = irad.value_and_grad(kernel, (0, 1))(*args)
@@ -104,6 +104,34 @@ def test_float32(rng: np.random.Generator) -> None:
     assert [g.dtype for g in grads] == [np.float32] * 2
     for single, double in zip(grads, irad.grad(kernel, (0, 1))(SQUARE, VECTOR), strict=True):
         np.testing.assert_allclose(single, double, rtol=1e-3, atol=1e-4)
+
+
+@njit
+def complex_numbers(a, v):
+    x = np.linalg.solve(a, v)
+    w = np.dot(a, x * x)
+    return np.vdot(v, w) * np.dot(v, x) + np.linalg.norm(x) + np.linalg.inv(a)[1, 2]
+
+
+def test_complex_numbers(rng: np.random.Generator) -> None:
+    """Holomorphic and other operations: gradients are df/dx + i df/dy, tangents are dz."""
+    a, v, a_dot, v_dot = (rng.normal(size=(2, *s)) for s in ((3, 3), (3,), (3, 3), (3,)))
+    args, dots = (a[0] + 1j * a[1], v[0] + 1j * v[1]), (a_dot[0] + 1j * a_dot[1], v_dot[0] + 1j * v_dot[1])
+    out, dot = irad.jvp(complex_numbers, args, dots)
+    again, pull = irad.vjp(complex_numbers, *args)
+    assert out == again == complex_numbers(*args)
+    assert dot == pytest.approx(slope(complex_numbers, args, dots), rel=1e-6)
+    for seed in (1.0 + 0j, 0.3 - 2j):
+        found = sum(np.vdot(bar, d).real for bar, d in zip(pull(seed), dots, strict=True))
+        assert found == pytest.approx((np.conj(seed) * dot).real, rel=1e-10)
+
+
+def test_complex_determinant() -> None:
+    """Of single precision, where all that a rule computes must be too; at a singular matrix."""
+    singular = np.array([[1.0, 2j, 0.5], [1j, 1.0, 2.0], [1.0 + 1j, 1.0 + 2j, 2.5]], np.complex64)
+    det = njit(lambda a: np.linalg.det(a))
+    cofactor = singular[1, 1] * singular[2, 2] - singular[1, 2] * singular[2, 1]
+    assert irad.grad(det, holomorphic=True)(singular)[0, 0] == pytest.approx(cofactor, rel=1e-4)
 
 
 @njit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from numba import njit
 
@@ -51,6 +52,47 @@ def merged(x):
     return total
 
 
-@pytest.mark.parametrize(("kernel", "args"), [(returned, (values(4), values(4, 0.5), 3)), (merged, (values(7),))])
+@njit
+def halves(x, k):
+    if k == 0:
+        if x.size > 9:
+            raise ValueError(f"{x.size} are too many")
+        return x * x, x[::-1]
+    a, b = halves(x, k - 1)
+    return a * 0.5 + b, b.copy()
+
+
+@njit
+def counted(x, k):
+    """Floats, integers and arrays in one result."""
+    if k == 0:
+        return np.sum(x), x * x, k
+    s, a, n = counted(x, k - 1)
+    return s * 0.5, a * s, n + 1
+
+
+@njit
+def weighed(x, k):
+    s, a, n = counted(x, k)
+    return np.sum(a) * s * n
+
+
+@njit
+def pair(x, k):
+    a, b = halves(x, k)
+    b[0] *= a[1]  # the first level gives a view of x
+    return np.sum(a * b) + a.size
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args"),
+    [
+        (returned, (values(4), values(4, 0.5), 3)),
+        (merged, (values(7),)),
+        (pair, (values(3), 2)),
+        (pair, (values(3), 0)),
+        (weighed, (values(3), 2)),
+    ],
+)
 def test_recursive_helpers(kernel: Any, args: tuple[Any, ...]) -> None:
     assert_derivatives_right(kernel, args)

@@ -29,10 +29,16 @@ def wrapped(name: str, typed: Callable[..., Any], **rule: Any) -> Any:
     return whole.make(defined(name, signature, f"return original({', '.join(signature.parameters)})", names), **rule)
 
 
-def replace(function: Any, operation: Any, typed: Callable[..., Any], arrays: int = 1) -> None:
+def replace(
+    function: Any,
+    operation: Any,
+    typed: Callable[..., Any],
+    arrays: int = 1,
+    element: Callable[[Any], bool] = is_floats,
+) -> None:
     """Let our target compile calls of `function` as calls of `operation`, given arrays of floats.
 
-    arrays: how many of the first arguments these are.
+    arrays: how many of the first arguments these are. element: what they are arrays of, where not of floats.
 
     typed: what Numba overloads `function` with, for all other types.
     """
@@ -40,7 +46,7 @@ def replace(function: Any, operation: Any, typed: Callable[..., Any], arrays: in
     body = f"return operation({', '.join(signature.parameters)})"
 
     def chosen(*kinds: Any) -> Any:
-        if not all(map(is_floats, kinds[:arrays])):
+        if not all(map(element, kinds[:arrays])):
             return typed(*kinds)
         if typed(*kinds) is None:
             return None

@@ -8,13 +8,13 @@ from typing import Any
 
 from irad.frontend import whole
 from irad.frontend.linalg.operation import original, replace, wrapped
-from irad.frontend.rulebook import is_floats, overload
+from irad.frontend.rulebook import is_numbers, overload
 from irad.frontend.target import need
 
 np: Any = importlib.import_module("numpy")
 _linalg: Any = need("numba.np.linalg", "dot_2", "matmul_2", "dot_3", "vdot", "_oneD_norm_2", "_oneD_norm_2_impl")
 _numba: Any = need("numba", "njit")
-_types: Any = need("numba.core.types", "Array")
+_types: Any = need("numba.core.types", "Array", "Complex")
 
 # --- the product ----------------------------------------------------------------------------------------------------
 
@@ -101,8 +101,30 @@ def _kept(a: Any, wanted: Any) -> Any:
     return (lambda a, wanted: None) if wanted == _types.none else (lambda a, wanted: a)
 
 
+def conjugate(a: Any) -> Any:
+    """The complex conjugate; real arrays and None as they are."""
+    raise NotImplementedError
+
+
+def _conjugate(a: Any) -> Any:
+    return (lambda a: np.conj(a)) if _is_complex(a) else (lambda a: a)
+
+
+def hermitian(a: Any) -> Any:
+    """The conjugate transpose of a matrix."""
+    raise NotImplementedError
+
+
+def _hermitian(a: Any) -> Any:
+    return (lambda a: np.conj(a.T)) if _is_complex(a) else (lambda a: a.T)
+
+
+def _is_complex(kind: Any) -> bool:
+    return isinstance(getattr(kind, "dtype", kind), _types.Complex)
+
+
 def outer(a: Any, b: Any) -> Any:
-    """a b^T, for vectors and for matrices."""
+    """a b^H, for vectors and for matrices."""
     raise NotImplementedError
 
 
@@ -110,8 +132,8 @@ def _outer(a: Any, b: Any) -> Any:
     if b == _types.none:
         return lambda a, b: None
     if a.ndim == 2:
-        return lambda a, b: np.dot(a, b.T)
-    return lambda a, b: np.expand_dims(a, 1) * b
+        return lambda a, b: np.dot(a, hermitian(b))
+    return lambda a, b: np.expand_dims(a, 1) * conjugate(b)
 
 
 def left_bar(bar: Any, b: Any) -> Any:
@@ -123,10 +145,10 @@ def _left_bar(bar: Any, b: Any) -> Any:
     if b == _types.none:
         return lambda bar, b: None
     if not isinstance(bar, _types.Array):
-        return lambda bar, b: bar * b
+        return lambda bar, b: bar * conjugate(b)
     if bar.ndim == b.ndim:
         return lambda bar, b: outer(bar, b)
-    return lambda bar, b: np.dot(b, bar)
+    return lambda bar, b: np.dot(conjugate(b), bar)
 
 
 def right_bar(a: Any, bar: Any) -> Any:
@@ -138,10 +160,10 @@ def _right_bar(a: Any, bar: Any) -> Any:
     if a == _types.none:
         return lambda a, bar: None
     if not isinstance(bar, _types.Array):
-        return lambda a, bar: a * bar
+        return lambda a, bar: conjugate(a) * bar
     if a.ndim == 1:
-        return lambda a, bar: outer(a, bar)
-    return lambda a, bar: np.dot(a.T, bar)
+        return lambda a, bar: outer(conjugate(a), conjugate(bar))
+    return lambda a, bar: np.dot(hermitian(a), bar)
 
 
 def product(a: Any, b: Any) -> Any:
@@ -163,7 +185,7 @@ def product_pullback(residual: Any, bar: Any, a_wanted: Any, b_wanted: Any) -> A
 
 def _into(a: Any, b: Any, out: Any) -> Any:
     """`np.dot(a, b, out)`: Numba's checks, and the product copied to its place."""
-    if not all(map(is_floats, (a, b, out))) or out.layout != "C":
+    if not all(map(is_numbers, (a, b, out))) or out.layout != "C":
         return _linalg.dot_3(a, b, out)
     if (a.ndim, b.ndim) == (2, 2):
 
@@ -203,6 +225,40 @@ def columnwise(a: Any, b: Any) -> Any:
     return out
 
 
+# --- the inner product, whose first factor is conjugated ------------------------------------------------------------
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The inner product, None where a factor is."""
+    raise NotImplementedError
+
+
+def _inner(a: Any, b: Any) -> Any:
+    return (lambda a, b: None) if _types.none in (a, b) else (lambda a, b: np.vdot(a, b))
+
+
+def scaled(factor: Any, a: Any) -> Any:
+    """An array times a number, None for None."""
+    raise NotImplementedError
+
+
+def _scaled(factor: Any, a: Any) -> Any:
+    return (lambda factor, a: None) if a == _types.none else (lambda factor, a: factor * a)
+
+
+def inner_tangent(a: Any, b: Any, a_dot: Any, b_dot: Any) -> Any:
+    return np.vdot(a, b), plus(inner(a_dot, b), inner(a, b_dot))
+
+
+def inner_augmented(a: Any, b: Any, a_wanted: Any, b_wanted: Any) -> Any:
+    return np.vdot(a, b), (kept(a, b_wanted), kept(b, a_wanted))
+
+
+def inner_pullback(residual: Any, bar: Any, a_wanted: Any, b_wanted: Any) -> Any:
+    a, b = residual
+    return scaled(np.conj(bar), b), scaled(bar, a)
+
+
 # --- the Euclidean norm ---------------------------------------------------------------------------------------------
 
 
@@ -210,7 +266,7 @@ def norm_tangent(a: Any, a_dot: Any) -> Any:
     out = _linalg_norm(a)
     if out == 0:
         return out, out
-    return out, np.dot(a, a_dot) / out
+    return out, np.vdot(a, a_dot).real / out
 
 
 def norm_augmented(a: Any) -> Any:
@@ -236,16 +292,23 @@ def install() -> None:
         (plus, _plus),
         (negated, _negated),
         (kept, _kept),
+        (conjugate, _conjugate),
+        (hermitian, _hermitian),
         (outer, _outer),
+        (inner, _inner),
+        (scaled, _scaled),
         (left_bar, _left_bar),
         (right_bar, _right_bar),
     ):
         overload(stub, typed)
     rule: dict[str, Any] = {"tangent": product_tangent, "augmented": product_augmented, "pullback": product_pullback}
-    whole_product = whole.make(product, **rule, sparse=True)
-    for function, typed in ((np.dot, _linalg.dot_2), (operator.matmul, _linalg.matmul_2), (np.vdot, _linalg.vdot)):
-        replace(function, whole_product, typed, arrays=2)
+    whole_product = whole.make(product, **rule, sparse=True, complex=True)
+    for function, typed in ((np.dot, _linalg.dot_2), (operator.matmul, _linalg.matmul_2)):
+        replace(function, whole_product, typed, arrays=2, element=is_numbers)
+    rule = {"tangent": inner_tangent, "augmented": inner_augmented, "pullback": inner_pullback}
+    inner_product = wrapped("vdot", _linalg.vdot, **rule, sparse=True, complex=True)
+    replace(np.vdot, inner_product, _linalg.vdot, arrays=2, element=is_numbers)
     overload(np.dot, _into)
     rule = {"tangent": norm_tangent, "augmented": norm_augmented, "pullback": norm_pullback}
-    norm = wrapped("norm", _linalg._oneD_norm_2_impl, **rule)
-    replace(_linalg._oneD_norm_2, norm, _linalg._oneD_norm_2_impl)
+    norm = wrapped("norm", _linalg._oneD_norm_2_impl, **rule, complex=True)
+    replace(_linalg._oneD_norm_2, norm, _linalg._oneD_norm_2_impl, element=is_numbers)

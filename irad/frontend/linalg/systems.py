@@ -12,8 +12,8 @@ from typing import Any
 
 from irad.frontend import whole
 from irad.frontend.linalg.operation import replace, wrapped
-from irad.frontend.linalg.products import columnwise, kept, negated, outer, plus, times
-from irad.frontend.rulebook import overload
+from irad.frontend.linalg.products import columnwise, conjugate, hermitian, kept, negated, outer, plus, times
+from irad.frontend.rulebook import is_floats, is_numbers, overload
 from irad.frontend.target import need
 
 np: Any = importlib.import_module("numpy")
@@ -35,7 +35,7 @@ def solve_augmented(a: Any, b: Any, a_wanted: Any, b_wanted: Any) -> Any:
 
 def solve_pullback(residual: Any, x_bar: Any, a_wanted: Any, b_wanted: Any) -> Any:
     a, x = residual
-    b_bar = np.linalg.solve(a.T, x_bar)
+    b_bar = np.linalg.solve(hermitian(a), x_bar)
     return negated(outer(b_bar, x)), b_bar
 
 
@@ -50,7 +50,7 @@ def inv_augmented(a: Any) -> Any:
 
 
 def inv_pullback(x: Any, x_bar: Any) -> Any:
-    return (-np.dot(np.dot(x.T, x_bar), x.T),)
+    return (-np.dot(np.dot(hermitian(x), x_bar), hermitian(x)),)
 
 
 # --- determinants ---------------------------------------------------------------------------------------------------
@@ -62,13 +62,13 @@ def cofactors(a: Any, det: Any) -> Any:
     if det != 0 and np.isfinite(det):
         inverse = np.linalg.inv(a)
         if np.linalg.norm(inverse) * np.linalg.norm(a) < 1e8:
-            return inverse.T * det
+            return (inverse.T * det).astype(a.dtype)
     u, s, vt = np.linalg.svd(a)
     others = np.empty_like(s)
     for i in range(s.size):
         others[i] = np.prod(s[:i]) * np.prod(s[i + 1 :])
-    sign = np.sign(np.linalg.det(u)) * np.sign(np.linalg.det(vt))
-    return np.dot(u * (sign * others), vt)
+    unit = np.linalg.det(u) * np.linalg.det(vt)
+    return np.dot((conjugate(u) * (unit / np.abs(unit) * others)).astype(a.dtype), conjugate(vt))
 
 
 def det_tangent(a: Any, a_dot: Any) -> Any:
@@ -83,7 +83,7 @@ def det_augmented(a: Any) -> Any:
 
 def det_pullback(residual: Any, bar: Any) -> Any:
     a, out = residual
-    return (bar * cofactors(a, out),)
+    return ((bar * conjugate(cofactors(a, out))).astype(a.dtype),)
 
 
 def slogdet_tangent(a: Any, a_dot: Any) -> Any:
@@ -99,7 +99,7 @@ def slogdet_pullback(a: Any, bars: Any) -> Any:
     bar = bars[1]
     if bar == 0:
         return (np.zeros_like(a),)
-    return (bar * np.linalg.inv(a).T,)
+    return ((bar * np.linalg.inv(a).T).astype(a.dtype),)  # of single precision the logarithm has double
 
 
 # --- pseudo-inverses and least squares ------------------------------------------------------------------------------
@@ -287,4 +287,6 @@ def install() -> None:
     for name, function, arrays in (*functions, *others):
         typed = getattr(_linalg, f"{name}_impl")
         rule = {part: names[f"{name}_{part}"] for part in ("tangent", "augmented", "pullback")}
-        replace(function, wrapped(name, typed, sparse=name == "solve", **rule), typed, arrays)
+        complex = name in ("solve", "inv", "det")
+        operation = wrapped(name, typed, sparse=name == "solve", complex=complex, **rule)
+        replace(function, operation, typed, arrays, is_numbers if complex else is_floats)
