@@ -12,7 +12,9 @@ import re
 from irad.containers import DECLARED, definitions, moved, pointee, sizeof, tag, without_meminfos
 from irad.rewrite import declared
 
-_ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS, _SIZE_OF_LIST = 8, 16, 24, 48, 56
+_ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS, SIZE = 8, 16, 24, 48, 56
+FIELDS = (0, _ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS)
+"""Where a list's size, size of an item, room, whether it may be changed (32 bits), and pointer to the items are."""
 _LEAST_ROOM = 4
 _OK, _BAD_INDEX, _IMMUTABLE = 0, -1, -5
 
@@ -41,7 +43,7 @@ _BYTES = f"""
 
 _BODIES = f"""
 define linkonce_odr i32 @irad.list.new(ptr %out, i64 %bytes, i64 %wanted) alwaysinline {{
-  %list = call ptr @irad_list(i64 {_SIZE_OF_LIST}, i32 16)
+  %list = call ptr @irad_list(i64 {SIZE}, i32 16)
   %room = call i64 @llvm.umax.i64(i64 %wanted, i64 {_LEAST_ROOM})
   %all = mul i64 %room, %bytes
   %items = call ptr @irad_tape(i64 %all, i32 16)

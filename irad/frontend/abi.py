@@ -12,9 +12,9 @@ from typing import Any
 
 from irad.errors import Unsupported
 from irad.frontend.boxes import suffixes
-from irad.frontend.layout import struct_type
+from irad.frontend.layout import member_offset, struct_type
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, field_offset, size_of
+from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, size_of
 
 _types: Any = need(
     "numba.core.types",
@@ -137,9 +137,7 @@ class _Flattened:
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
-                    hint=_INSTEAD.get(
-                        kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them"
-                    ),
+                    hint=instead(kind),
                 )
 
     def _structure(self, path: str, type: Type, offset: int) -> None:
@@ -203,9 +201,14 @@ def _fields(type: Type) -> tuple[Type, ...]:
     return type.fields
 
 
+def instead(kind: Any) -> str:
+    """What to pass in the place of a value of a type that is refused."""
+    return _INSTEAD.get(kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them")
+
+
 _INSTEAD = {
     "FunctionType": "pass an njit function from Python, or call the function by its name",
-    "ListType": "make the list in the kernel, of arrays or a tuple of arrays that are arguments",
+    "ListType": "give it numbers or tuples of numbers; make one of arrays in the kernel, of a tuple of them",
     "DictType": "make the dictionary in the kernel, of numbers or arrays that are arguments",
     "Record": "use an array of records",
     "ClassInstanceType": "use its attributes, in a tuple",
@@ -228,8 +231,9 @@ def _member(type: Type, index: int, offset: int) -> tuple[Type, int]:
     """The type and offset of a member of an aggregate that lies at `offset`."""
     match type:
         case Struct(fields):
-            return fields[index], offset + field_offset(type, index)
+            inside = fields[index]
         case Array(_, element):
-            return element, offset + index * size_of(element)
+            inside = element
         case _:
             raise AssertionError(type)
+    return inside, offset + member_offset(type, index)

@@ -1,8 +1,9 @@
 """The LLVM function between a program that takes structures opened (`boxes`) and the kernel that takes them whole.
 
 It puts instances on the stack, where LLVM takes them apart, hands them to the kernel, and writes the numbers in them
-back, also when the kernel raises. That no attribute was given another array LLVM proves: what is left of the calls in
-`rebound` tells where it could not.
+back, also when the kernel raises. A list is its header there, over the items where they lie; that the kernel left it
+with another length, or other memory, its caller is told (`calls.RESIZED`). That no attribute was given another array
+LLVM proves: what is left of the calls in `rebound` tells where it could not.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irad import typed_lists
 from irad.frontend import boxes
 from irad.frontend.abi import Leaf, leaves
 from irad.frontend.layout import instance_type
 from irad.frontend.target import need
 from irad.ir.types import PTR, Float, Int, Type, size_of
+from irad.rules import calls
 
 _types: Any = need("numba.core.types", "BaseTuple", "Record", "Optional")
+_RESIZED = (
+    f"declare void @{calls.RESIZED}(i64, ptr nocapture, i64, i64) nounwind willreturn "
+    "memory(argmem: read, inaccessiblemem: readwrite)"
+)
 _REBOUND = re.compile(r'call void @"irad\.rebound ([^"]+)"\(\)')
 
 
@@ -68,6 +75,7 @@ class _Adapter:
     before: list[str] = field(default_factory=list[str])
     after: list[str] = field(default_factory=list[str])
     checks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    declared: list[str] = field(default_factory=list[str])
     counted: int = 0
 
     def parameter(self, leaf: Leaf) -> str:
@@ -91,6 +99,8 @@ class _Adapter:
 
     def whole(self, kind: Any, path: str, given: Iterator[_Given]) -> list[str]:
         """The pointers that are a structure to the kernel."""
+        if boxes.is_list(kind.origin):
+            return self.list(kind, given)
         record, *others = kind.types
         numbers = [next(given) for _ in leaves(record)]
         data = next(one for one in numbers if one.leaf.role == "data").value
@@ -110,6 +120,41 @@ class _Adapter:
             else:
                 self.keep(next(rest), f"{path}.{one.name}", given, box, one.offset)
         return ["null", box]  # it has no meminfo, and needs none: nothing is counted, or what is null is not
+
+    def list(self, kind: Any, given: Iterator[_Given]) -> list[str]:
+        """The pointers that are a list to the kernel: one that nothing else has, and its header."""
+        items, *others = kind.types
+        leaf = [next(given) for _ in leaves(items)]
+        mutable, place = (next(given).value for _ in others)
+        at = next(i for i, one in enumerate(leaf) if one.leaf.role == "data")
+        data, size = leaf[at], leaf[at + 1].value
+        self.parameters[self.parameters.index(data.typed)] = f"{PTR} noalias {data.value}"
+        own, header, frozen, length, memory, longer, other, kept, amount, changed = (self.fresh() for _ in range(10))
+        self.before += [f"{own} = alloca i8", f"{header} = alloca [{typed_lists.SIZE} x i8], align 16"]
+        self.before.append(f"{frozen} = trunc i64 {mutable} to i32")
+        fields = (("i64", size), ("i64", str(data.leaf.itemsize)), ("i64", size), ("i32", frozen), ("ptr", data.value))
+        places = [self.fresh() for _ in fields]
+        for (type, value), place_of, offset in zip(fields, places, typed_lists.FIELDS, strict=True):
+            self.before += [
+                f"{place_of} = getelementptr i8, ptr {header}, i64 {offset}",
+                f"store {type} {value}, ptr {place_of}",
+            ]
+        self.after += [
+            f"{length} = load i64, ptr {header}",
+            f"{memory} = load ptr, ptr {places[-1]}",
+            f"{longer} = icmp ne i64 {length}, {size}",
+            f"{other} = icmp ne ptr {memory}, {data.value}",
+            f"{changed} = or i1 {longer}, {other}",
+            f"{kept} = select i1 {other}, ptr {memory}, ptr null",
+            f"{amount} = mul i64 {length}, {data.leaf.itemsize}",
+            f"br i1 {changed}, label %resized{changed[1:]}, label %settled{changed[1:]}",
+            f"resized{changed[1:]}:",
+            f"call void @{calls.RESIZED}(i64 {place}, ptr {kept}, i64 {length}, i64 {amount})",
+            f"br label %settled{changed[1:]}",
+            f"settled{changed[1:]}:",
+        ]
+        self.declared = [_RESIZED]
+        return [own, header]
 
     def move(self, leaf: Leaf, source: str, target: str, offset: int, lines: list[str]) -> None:
         """Copy a number from one memory to another."""
@@ -147,7 +192,7 @@ class _Adapter:
         """`text` with the function, and what it calls."""
         passed = ", ".join(["ptr %retptr", "ptr %excinfo", *self.passed])
         body = [*self.before, f"%status = call i32 @{name}({passed})", *self.after]
-        declared: list[str] = []
+        declared = self.declared
         for i, (path, changes) in enumerate(self.checks.items()):
             found = "false"
             for change in changes:

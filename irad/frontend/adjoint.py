@@ -94,6 +94,7 @@ class Adjoint(Recipe):
             return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
 
         attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
+        frame.refuse_changed_lists(choice, self.shadowed)
         return adjoints.value(), [adjoints.gradient(i, iter(())) for i in self.wrt if i not in self.shadowed]
 
 

@@ -1,9 +1,11 @@
-"""Structures that are arguments (jitclass instances, single records, what may be None), and what they are opened to.
+"""Structures that are arguments (jitclass instances, single records, typed lists, what may be None), and what they are
+opened to.
 
 A program takes an instance opened: its numbers as an array of one record that lies where they lie, and each attribute
 that holds more than numbers (an array, another instance) as an argument of its own; a record as an array without
-dimensions; what may be None as the value and whether it is there. `irad.frontend.adapter` puts them together again for
-the kernel, so that nothing behind it knows of structures.
+dimensions; what may be None as the value and whether it is there; a typed list as the array of its items, whether it
+may be changed, and a place for what it has become when it has another length (`irad.frontend.items`).
+`irad.frontend.adapter` puts them together again for the kernel, so that nothing behind it knows of structures.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from irad.frontend.layout import instance_type
+from irad.frontend.layout import instance_type, member_offset, memory_type
 from irad.frontend.target import need
 from irad.ir.types import field_offset, size_of
 
 _types: Any = need(
     "numba.core.types",
     *("Array", "BaseTuple", "BaseNamedTuple", "Tuple", "UniTuple", "Record", "ClassInstanceType", "Type", "Optional"),
-    *("Float", "Complex", "Integer", "Boolean", "NPDatetime", "NPTimedelta"),
+    *("Float", "Complex", "Integer", "Boolean", "NPDatetime", "NPTimedelta", "ListType"),
 )
 _models: Any = need("numba.core.datamodel.models", "TupleModel")
 _datamodel: Any = need("numba.core.datamodel", "register_default", "default_manager.lookup")
@@ -83,15 +85,29 @@ def is_box(kind: Any) -> bool:
     """Whether it is a structure that is opened."""
     if isinstance(kind, _types.Optional):
         return isinstance(kind.type, (*_NUMBERS, _types.Array))
+    if is_list(kind):
+        return _is_plain_item(kind.item_type)
     return isinstance(kind, _types.ClassInstanceType | _types.Record)
+
+
+def is_list(kind: Any) -> bool:
+    return isinstance(kind, _types.ListType)
+
+
+def holds_lists(kind: Any) -> bool:
+    """Whether a list that is opened is, or is in, an argument of this type."""
+    return (is_list(kind) and is_box(kind)) or (
+        isinstance(kind, _types.BaseTuple) and any(map(holds_lists, kind.types))
+    )
 
 
 def is_instance(kind: Any) -> bool:
     return isinstance(kind, _types.ClassInstanceType)
 
 
-def is_opened_instance(kind: Any) -> bool:
-    return isinstance(kind, Opened) and is_instance(kind.origin)
+def owned(kind: Any) -> int:
+    """How many of the first parts of an opened structure lie in memory that nothing but the structure refers to."""
+    return int(isinstance(kind, Opened) and (is_instance(kind.origin) or is_list(kind.origin)))
 
 
 def opened(kind: Any) -> Any:
@@ -135,6 +151,9 @@ def parts(kind: Any) -> tuple[Part, ...]:
         return Part("", kind.type), Part(" is not None", _types.boolean)
     if isinstance(kind, _types.Record):
         return (Part("", _types.Array(kind, 0, "C")),)
+    if is_list(kind):
+        items = _types.Array(_item(kind.item_type), 1, "C")
+        return Part("", items), Part(".is_mutable", _types.intp), Part(".became", _types.intp)
     others = [one for one in attributes(kind) if not one.is_number]
     inside = [Part(f".{one.name}", Opened(one.kind) if is_instance(one.kind) else one.kind) for one in others]
     return (Part("", _types.Array(_record(kind), 0, "C")), *inside)
@@ -174,3 +193,22 @@ def _format(kind: Any) -> Any:
     if isinstance(kind, _types.UniTuple):
         return np.dtype((_numpy.as_dtype(kind.dtype), (kind.count,)))
     return np.dtype(_numpy.as_dtype(kind))
+
+
+def _is_plain_item(kind: Any) -> bool:
+    """Whether items of this type are numbers, or tuples of numbers."""
+    return all(map(_is_number, kind.types)) if isinstance(kind, _types.BaseTuple) else _is_number(kind)
+
+
+def _item(kind: Any) -> Any:
+    """The type of the elements of an array over the items of a list; a tuple is a record of its layout."""
+    if not isinstance(kind, _types.BaseTuple):
+        return kind
+    layout = memory_type(kind)
+    fields: Any = {
+        "names": [f"f{i}" for i in range(len(kind.types))] or ["none"],
+        "formats": [_format(inner) for inner in kind.types] or [np.int8],
+        "offsets": [member_offset(layout, i) for i in range(len(kind.types))] or [0],
+        "itemsize": max(size_of(layout), 1),
+    }
+    return _numpy.from_dtype(np.dtype(fields))

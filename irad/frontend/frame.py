@@ -13,6 +13,7 @@ from irad.frontend.abi import ALIASED
 from irad.frontend.arguments import Kernel
 from irad.frontend.boxes import opened
 from irad.frontend.calls import Compiled, Outcome, Query, compiled
+from irad.frontend.items import Taken, give_back, has_changed, taken
 from irad.frontend.opening import instances, open_value
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
@@ -47,6 +48,11 @@ class Versions:
         version = self.fast or self.careful
         assert version is not None
         return version
+
+    @property
+    def resizes(self) -> bool:
+        """Whether the kernel may change the length of a list that it is given."""
+        return any(version.resizes for version in (self.fast, self.careful) if version is not None)
 
     @property
     def duplicated(self) -> tuple[int, ...]:
@@ -105,6 +111,7 @@ class Frame:
         self._owned: list[tuple[Any, Any]] = []
         code.on_failure.append(self.release)
         self._see_to_instances()
+        self._lists = self._see_to_lists(kinds, values)
 
     def _see_to_instances(self) -> None:
         """Each instance is opened once, so that it must come once.
@@ -118,6 +125,30 @@ class Frame:
         for (one, here), (other, there) in combinations(found, 2):
             same = self.code.builder.icmp_unsigned("==", here, there)
             self.code.refuse_if(same, self.bad(f"{one} and {other} are the same instance", "pass two instances"))
+
+    def _see_to_lists(self, kinds: Sequence[Any], values: Sequence[Any]) -> list[Taken]:
+        """The lists among the arguments; each must come once, for two arrays over one memory would not grow alike."""
+        given = zip(self.kernel.names, kinds, values, self.values, strict=True)
+        found = [each for argument in given for each in taken(self.code, *argument)]
+        for one, other in combinations(found, 2):
+            same = self.code.builder.icmp_unsigned("==", one.data, other.data)
+            self.code.refuse_if(same, self.bad(f"{one.name} and {other.name} are the same list", "pass a copy of one"))
+        return found
+
+    def give_back(self, choice: Versions) -> None:
+        """Change the length of the caller's lists as the kernel did."""
+        if choice.resizes:
+            for one in self._lists:
+                give_back(self.code, one)
+
+    def refuse_changed_lists(self, choice: Versions, positions: Iterable[int]) -> None:
+        """Refuse that a list whose shadow is the caller's has another length than before; the kernel has run."""
+        names = tuple(self.kernel.names[i] for i in positions)
+        for one in self._lists:
+            if choice.resizes and one.name.split("[")[0] in names:
+                why = f"the kernel changed the length of {one.name}, whose shadow cannot follow"
+                hint = "use irad.grad, irad.vjp or irad.jvp, or pass a list of the final length"
+                self.code.refuse_if(has_changed(self.code, one), self.bad(why, hint))
 
     def bad(self, why: str, hint: str = SEPARATE) -> BadArguments:
         return BadArgumentValue(why, hint=hint, place=self.kernel.place)
@@ -261,6 +292,7 @@ def attempt(frame: Frame, choice: Versions, overlapping: Any, run: Run, release:
     else:
         with _cgutils.if_unlikely(b, outcome.equals(ALIASED)):
             _raise_aliased(frame, choice.why)
+    frame.give_back(choice)
     outcome.propagate()
     return outcome
 

@@ -264,6 +264,8 @@ class Tangent(Recipe):
             return call(code, version, "forward", [*slots, *flat, *self._tangents(frame, tangents, made, version)])
 
         attempt(frame, choice, frame.overlapping(self.wrt), run, made.release)
+        if self.given:
+            frame.refuse_changed_lists(choice, self.wrt)
         made.release()
         frame.release()
         value, dot = (

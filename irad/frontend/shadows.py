@@ -34,7 +34,7 @@ _BIT = _ir.IntType(1)
 class View:
     """An array at run time: what to call it, its Numba type, and its LLVM value.
 
-    apart: it is the numbers of an instance, whose memory no array of the call shares.
+    apart: it is the numbers of an instance or the items of a list, whose memory no array of the call shares.
     """
 
     name: str
@@ -214,7 +214,7 @@ def zeros(code: Code, kind: Any, shape: Sequence[Any], itemsize: int) -> Any:
     for length in shape:
         size = b.mul(size, length)
     meminfo, data = _zeroed(code, size)
-    return _populated(code, kind, data, shape, itemsize, meminfo)
+    return populated(code, kind, data, shape, itemsize, meminfo)
 
 
 def reshaped(code: Code, view: View, kind: Any, shape: Sequence[Any]) -> Any:
@@ -222,10 +222,11 @@ def reshaped(code: Code, view: View, kind: Any, shape: Sequence[Any]) -> Any:
     proxy = code.fields(view)
     code.context.nrt.incref(code.builder, view.kind, view.value)
     itemsize = code.context.get_abi_sizeof(code.context.get_data_type(kind.dtype))
-    return _populated(code, kind, proxy.data, shape, itemsize, proxy.meminfo)
+    return populated(code, kind, proxy.data, shape, itemsize, proxy.meminfo)
 
 
-def _populated(code: Code, kind: Any, data: Any, shape: Sequence[Any], itemsize: int, meminfo: Any) -> Any:
+def populated(code: Code, kind: Any, data: Any, shape: Sequence[Any], itemsize: int, meminfo: Any) -> Any:
+    """A C-ordered array over memory, which `meminfo` keeps alive (or somebody else, when it is None)."""
     made = code.context.make_array(kind)(code.context, code.builder)
     code.context.populate_array(
         made,
