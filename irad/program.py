@@ -11,7 +11,7 @@ from irad.analysis.nonnegative import decided
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi
 from irad.frontend.adapter import rebound
-from irad.frontend.boxes import holds_lists, opened
+from irad.frontend.boxes import holds_containers, opened
 from irad.frontend.lower import Lowered, parameter_names
 from irad.indirect import directed
 from irad.ir.model import Value, integer
@@ -55,9 +55,9 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
             f"the attribute {attribute} of an argument is assigned, or the instance goes where it cannot be followed",
             hint="write into the array that it holds; make an instance that is to hold other arrays in the kernel",
         )
-    if any(map(holds_lists, lowered.signature.args)) and _COUNTED.search(text):
+    if any(map(holds_containers, lowered.signature.args)) and _COUNTED.search(text):
         raise Unsupported(
-            "a list is an argument, and the kernel has containers or messages that Numba's runtime keeps",
+            "a container is an argument, and the kernel has others, or messages, that Numba's runtime keeps",
             hint="give raise its numbers as arguments, not in a formatted message; use numbers as keys of dictionaries",
         )
     module = read(text)

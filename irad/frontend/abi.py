@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irad.errors import Unsupported
-from irad.frontend.boxes import suffixes
+from irad.frontend.boxes import is_constant_dict, suffixes
 from irad.frontend.layout import member_offset, struct_type
 from irad.frontend.target import need
 from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, size_of
@@ -30,7 +30,7 @@ _types: Any = need(
         "NestedArray",
         "Dispatcher",
     ),
-    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
+    *("DictType", "UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember"),
     *("NumPyRandomGeneratorType", "NumPyRandomBitGeneratorType"),
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
@@ -127,6 +127,8 @@ class _Flattened:
                 self.add(kind.dtype, f"{path}.value", type, offset)
             case _types.UnicodeType() | _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
                 self._structure(path, type, offset)
+            case _types.DictType() if is_constant_dict(kind):
+                self._structure(path, type, offset)
             case _types.Omitted():
                 pass
             case _types.Array():
@@ -209,7 +211,7 @@ def instead(kind: Any) -> str:
 _INSTEAD = {
     "FunctionType": "pass an njit function from Python, or call the function by its name",
     "ListType": "give it numbers or tuples of numbers; make one of arrays in the kernel, of a tuple of them",
-    "DictType": "make the dictionary in the kernel, of numbers or arrays that are arguments",
+    "DictType": "give it integers, or tuples of them, as keys and numbers as values; make others in the kernel",
     "Record": "use an array of records",
     "ClassInstanceType": "use its attributes, in a tuple",
 }

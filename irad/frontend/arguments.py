@@ -8,7 +8,7 @@ from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
 from irad.frontend.abi import floats_in, instead
-from irad.frontend.boxes import Opened, closed, is_box, is_instance, is_list, opened, owned, suffixes, tuple_like
+from irad.frontend.boxes import Opened, closed, is_box, is_container, is_instance, opened, owned, suffixes, tuple_like
 from irad.frontend.lower import place_of
 from irad.frontend.opening import close_value, open_value
 from irad.frontend.shadows import Code, View, shadow_type
@@ -24,6 +24,7 @@ _types: Any = need(
     "ClassInstanceType",
     "Optional",
     "ListType",
+    "DictType",
     "Omitted",
     "unliteral",
 )
@@ -125,15 +126,15 @@ def derivative_type(kind: Any) -> Any:
     """The type of a fresh derivative with respect to an argument: the same structure, arrays writable, None in the
     place of what has no derivative.
 
-    The derivative by an instance is an instance, with everything in it; by a list, a list of the same length; that by a
-    single record is an array without dimensions, which owns its memory as a record cannot.
+    The derivative by an instance is an instance, with everything in it; by a container, one of the same length or
+    keys; that by a single record is an array without dimensions, which owns its memory as a record cannot.
     """
     kind = closed(kind)
     if isinstance(kind, _types.BaseTuple):
         return tuple_like(kind, [derivative_type(inner) for inner in kind.types])
     if isinstance(kind, _types.Record) and has_derivative(kind):
         return opened(kind).types[0]
-    if (is_instance(kind) or is_list(kind)) and has_derivative(kind):
+    if (is_instance(kind) or is_container(kind)) and has_derivative(kind):
         return kind
     if is_box(kind) and has_derivative(kind):
         return _types.Optional(derivative_type(kind.type))
@@ -152,7 +153,7 @@ def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
     BadArgumentType: another structure, dtype or rank.
     """
     match closed(wanted):
-        case _types.ClassInstanceType() | _types.Optional() | _types.ListType():
+        case _types.ClassInstanceType() | _types.Optional() | _types.ListType() | _types.DictType():
             if given != wanted:
                 raise _unlike(kernel, what, wanted, given)
         case _types.Record():
@@ -213,7 +214,7 @@ def paired(code: Code, name: str, wanted: Any, kind: Any, value: Any) -> Iterato
         for i, (suffix, inner) in enumerate(suffixes(wanted)):
             part = value if is_array(kind) else code.builder.extract_value(value, i)
             if i < owned(wanted):
-                yield inner, View(name, inside[i], part, apart=True)
+                yield inner, View(f"{name}{suffix}", inside[i], part, apart=True)
             else:
                 yield from paired(code, f"{name}{suffix}", inner, inside[i], part)
     else:

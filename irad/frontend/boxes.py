@@ -23,7 +23,18 @@ from irad.ir.types import field_offset, size_of
 _types: Any = need(
     "numba.core.types",
     *("Array", "BaseTuple", "BaseNamedTuple", "Tuple", "UniTuple", "Record", "ClassInstanceType", "Type", "Optional"),
-    *("Float", "Complex", "Integer", "Boolean", "NPDatetime", "NPTimedelta", "ListType"),
+    *(
+        "Float",
+        "Complex",
+        "Integer",
+        "Boolean",
+        "NPDatetime",
+        "NPTimedelta",
+        "int64",
+        "UnicodeType",
+        "ListType",
+        "DictType",
+    ),
 )
 _models: Any = need("numba.core.datamodel.models", "TupleModel")
 _datamodel: Any = need("numba.core.datamodel", "register_default", "default_manager.lookup")
@@ -87,6 +98,8 @@ def is_box(kind: Any) -> bool:
         return isinstance(kind.type, (*_NUMBERS, _types.Array))
     if is_list(kind):
         return _is_plain_item(kind.item_type)
+    if is_dict(kind):
+        return _is_number(kind.value_type) and _is_number(kind.key_type) and not _has_float(kind.key_type)
     return isinstance(kind, _types.ClassInstanceType | _types.Record)
 
 
@@ -94,11 +107,25 @@ def is_list(kind: Any) -> bool:
     return isinstance(kind, _types.ListType)
 
 
-def holds_lists(kind: Any) -> bool:
-    """Whether a list that is opened is, or is in, an argument of this type."""
-    return (is_list(kind) and is_box(kind)) or (
-        isinstance(kind, _types.BaseTuple) and any(map(holds_lists, kind.types))
-    )
+def is_dict(kind: Any) -> bool:
+    return isinstance(kind, _types.DictType)
+
+
+def is_constant_dict(kind: Any) -> bool:
+    """Whether it is a dictionary of numbers that is not opened, for its keys are text or floats: it stays as Numba has
+    it, and carries no derivative."""
+    keys = isinstance(kind.key_type, _types.UnicodeType) or _is_number(kind.key_type)
+    return is_dict(kind) and keys and _is_number(kind.value_type) and not is_box(kind)
+
+
+def is_container(kind: Any) -> bool:
+    """Whether it is a list or a dictionary that is opened."""
+    return (is_list(kind) or is_dict(kind)) and is_box(kind)
+
+
+def holds_containers(kind: Any) -> bool:
+    """Whether a container that is opened is, or is in, an argument of this type."""
+    return any(map(holds_containers, kind.types)) if isinstance(kind, _types.BaseTuple) else is_container(kind)
 
 
 def is_instance(kind: Any) -> bool:
@@ -107,7 +134,9 @@ def is_instance(kind: Any) -> bool:
 
 def owned(kind: Any) -> int:
     """How many of the first parts of an opened structure lie in memory that nothing but the structure refers to."""
-    return int(isinstance(kind, Opened) and (is_instance(kind.origin) or is_list(kind.origin)))
+    if not isinstance(kind, Opened):
+        return 0
+    return 4 if is_dict(kind.origin) else int(is_instance(kind.origin) or is_list(kind.origin))
 
 
 def opened(kind: Any) -> Any:
@@ -154,6 +183,10 @@ def parts(kind: Any) -> tuple[Part, ...]:
     if is_list(kind):
         items = _types.Array(_item(kind.item_type), 1, "C")
         return Part("", items), Part(".is_mutable", _types.intp), Part(".became", _types.intp)
+    if is_dict(kind):
+        words = _types.Array(_types.int64, 1, "C")
+        arrays = (("", _numbers(kind.value_type)), (".keys", _numbers(kind.key_type)), (".hashes", words))
+        return *(Part(*each) for each in arrays), Part(".table", words), Part(".became", _types.intp)
     others = [one for one in attributes(kind) if not one.is_number]
     inside = [Part(f".{one.name}", Opened(one.kind) if is_instance(one.kind) else one.kind) for one in others]
     return (Part("", _types.Array(_record(kind), 0, "C")), *inside)
@@ -193,6 +226,15 @@ def _format(kind: Any) -> Any:
     if isinstance(kind, _types.UniTuple):
         return np.dtype((_numpy.as_dtype(kind.dtype), (kind.count,)))
     return np.dtype(_numpy.as_dtype(kind))
+
+
+def _has_float(kind: Any) -> bool:
+    return isinstance(kind.dtype if isinstance(kind, _types.UniTuple) else kind, _types.Float | _types.Complex)
+
+
+def _numbers(kind: Any) -> Any:
+    """The type of an array of such numbers; tuples of them are its rows."""
+    return _types.Array(kind.dtype, 2, "C") if isinstance(kind, _types.UniTuple) else _types.Array(kind, 1, "C")
 
 
 def _is_plain_item(kind: Any) -> bool:

@@ -81,7 +81,7 @@ class Compiled:
 
     @property
     def resizes(self) -> bool:
-        """Whether the kernel may change the length of a list that it is given."""
+        """Whether the kernel may change the length or the keys of a container that it is given."""
         return f"@{RESIZED}(" in self.derivative.abstract
 
     def library(self, *, raw: bool) -> Any:
@@ -99,9 +99,9 @@ class Compiled:
     def _linked(self, raw: bool) -> Any:
         if raw and self.resizes:
             raise Unsupported(
-                f"{self.query.dispatcher.py_func.__name__} changes the length of a list that it is given; that is "
-                "differentiated once, not twice",
-                hint="let the kernel change a copy of the list",
+                f"{self.query.dispatcher.py_func.__name__} changes, or may change, the length or the keys of a "
+                "container that it is given; that is differentiated once, not twice",
+                hint="let the kernel change a copy of it",
                 place=place_of(self.query.dispatcher),
             )
         text = self.derivative.abstract if raw else self.derivative.concrete

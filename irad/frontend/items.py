@@ -1,12 +1,12 @@
 """Typed lists as values of generated code: their items as an array, new lists, and what a kernel made of one.
 
 The array lies where the items lie, so that what the kernel assigns is in the list at once. A list that has another
-length when the kernel ends is described in the words of `Place`, and changed by Numba's own functions.
+length when the kernel ends is described in words of the caller's, and changed by Numba's own functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +28,23 @@ STAYED, MOVED = 1, 2
 
 @dataclass(frozen=True)
 class Taken:
-    """A list that a kernel was given: its name, its Numba type, Numba's memory of it, and the place for its end."""
+    """A container that a kernel was given: its name, its Numba type, its value and that opened."""
 
+    code: Code
     name: str
     kind: Any
-    data: Any
-    place: Any
+    value: Any
+    opened: Any
+
+    @property
+    def data(self) -> Any:
+        """Numba's memory of it."""
+        return _data(self.code, self.kind, self.value)
+
+    @property
+    def place(self) -> Any:
+        """The address of the words that tell what it has become, see `irad.emit.runtime.resized`."""
+        return self.code.builder.extract_value(self.opened, len(boxes.opened(self.kind).types) - 1)
 
 
 def open_list(code: Code, kind: Any, value: Any) -> list[Any]:
@@ -69,9 +80,9 @@ def new_list(code: Code, kind: Any, items: View) -> Any:
 
 
 def taken(code: Code, name: str, kind: Any, value: Any, opened: Any) -> Iterator[Taken]:
-    """The lists in an argument, from its value and that opened."""
-    if boxes.is_list(kind) and boxes.is_box(kind):
-        yield Taken(name, kind, _data(code, kind, value), code.builder.extract_value(opened, 2))
+    """The containers in an argument, from its value and that opened."""
+    if boxes.is_container(kind):
+        yield Taken(code, name, kind, value, opened)
     elif isinstance(kind, _types.BaseTuple) and not isinstance(kind, boxes.Opened):
         for i, inner in enumerate(kind.types):
             inside = [code.builder.extract_value(each, i) for each in (value, opened)]
@@ -79,16 +90,16 @@ def taken(code: Code, name: str, kind: Any, value: Any, opened: Any) -> Iterator
 
 
 def has_changed(code: Code, one: Taken) -> Any:
-    """Whether the kernel left a list with another length, or may have."""
-    return code.builder.icmp_signed("!=", _word(code, one, 0), code.word(0))
+    """Whether the kernel left a list with another length, or a dictionary with other keys, or may have."""
+    return code.builder.icmp_signed("!=", word(code, one, 0), code.word(0))
 
 
 def give_back(code: Code, one: Taken) -> None:
     """Make a list of the caller's what the kernel made of it. What it kept its length of, it has already."""
     b, itemsize = code.builder, _itemsize(code, one.kind)
-    state = _word(code, one, 0)
+    state = word(code, one, 0)
     with _cgutils.if_unlikely(b, has_changed(code, one)):
-        wanted, items = _word(code, one, 1), b.inttoptr(_word(code, one, 2), _POINTER)
+        wanted, items = word(code, one, 1), b.inttoptr(word(code, one, 2), _POINTER)
         moved = b.icmp_signed("==", state, code.word(MOVED))
         with _cgutils.if_unlikely(b, b.and_(moved, _cgutils.is_null(b, items))):
             code.raise_error(MemoryError, "Unable to allocate memory to append item")
@@ -97,8 +108,14 @@ def give_back(code: Code, one: Taken) -> None:
         _grow(code, one, wanted)
         with b.if_then(moved):
             _copy(code, _call(code, "base_ptr", _POINTER, one.data), items, wanted, itemsize)
-            free = _cgutils.get_or_insert_function(b.module, _ir.FunctionType(_ir.VoidType(), [_POINTER]), "free")
-            b.call(free, [items])
+            free(code, [items])
+
+
+def free(code: Code, pointers: Sequence[Any]) -> None:
+    """Give back memory of `irad.emit.runtime.resized`."""
+    kind = _ir.FunctionType(_ir.VoidType(), [_POINTER])
+    for pointer in pointers:
+        code.builder.call(_cgutils.get_or_insert_function(code.builder.module, kind, "free"), [pointer])
 
 
 def _grow(code: Code, one: Taken, wanted: Any) -> None:
@@ -110,7 +127,8 @@ def _grow(code: Code, one: Taken, wanted: Any) -> None:
             code.raise_error(MemoryError, "Unable to allocate memory to append item")
 
 
-def _word(code: Code, one: Taken, index: int) -> Any:
+def word(code: Code, one: Taken, index: int) -> Any:
+    """A word of the place where the kernel tells what it did to a container."""
     words = code.builder.inttoptr(one.place, _WORD.as_pointer())
     return code.builder.load(code.builder.gep(words, [code.word(index)]))
 

@@ -17,7 +17,9 @@ from irad.rewrite import CONTAINERS
 
 _numba: Any = need("numba", "njit")
 _errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "ForceLiteralArg")
-_types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType", "ListType")
+_types: Any = need(
+    "numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType", "ListType", "DictType"
+)
 _PLAIN: tuple[Any, ...] = tuple(
     getattr(_types, name)
     for name in (
@@ -144,7 +146,7 @@ def _plain_type(kind: Any) -> bool:
         case _types.ClassInstanceType():
             # that its attributes are not given other arrays is seen to elsewhere
             return all(map(_plain_type, kind.struct.values()))
-        case _types.ListType():
+        case _types.ListType() | _types.DictType():
             return boxes.is_box(kind)
         case _:
             return isinstance(kind, _PLAIN)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from irad.errors import BadArgumentValue
-from irad.frontend import boxes, items
+from irad.frontend import boxes, entries, items
 from irad.frontend.abi import floats_in
 from irad.frontend.boxes import Opened, opened
 from irad.frontend.shadows import Code, View
@@ -29,6 +29,8 @@ def open_value(code: Code, kind: Any, value: Any) -> Any:
         inside = [_record(code, opened(kind).types[0], value, None)]
     elif boxes.is_list(kind):
         inside = items.open_list(code, kind, value)
+    elif boxes.is_dict(kind):
+        inside = entries.open_dict(code, kind, value)
     else:
         inside = _attributes(code, kind, value)
     return code.context.make_tuple(code.builder, opened(kind), inside)
@@ -85,6 +87,8 @@ def close_value(code: Code, kind: Opened, value: Any, own: Any = None) -> Any:
     first = View("", kind.types[0], b.extract_value(value, 0))
     if boxes.is_list(origin):
         return items.new_list(code, origin, first)
+    if boxes.is_dict(origin):
+        return entries.new_dict(code, origin, [View("", kind.types[i], b.extract_value(value, i)) for i in (0, 1)])
     source = code.fields(first)
     if isinstance(origin, _types.Record):
         memory = _cgutils.alloca_once(b, context.get_data_type(origin))

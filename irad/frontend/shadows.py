@@ -60,11 +60,13 @@ class Code:
 
     held: types and values of which the generated function holds a reference while this code runs. An exception that
     leaves from here has to drop them, for Numba does not, and to do what `on_failure` lists.
+    temporaries: types and values of what was made of arguments; the frame gives them back.
     """
 
     def __init__(self, context: Any, builder: Any, held: Iterable[tuple[Any, Any]] = ()) -> None:
         self.context, self.builder = context, builder
         self.on_failure: list[Callable[[], None]] = []
+        self.temporaries: list[tuple[Any, Any]] = []
         self._held = list(held)
 
     def fields(self, view: View) -> Any:
