@@ -16,6 +16,7 @@ import numpy as np
 from irad.errors import BadArguments
 from irad.frontend import boxes, target
 from irad.frontend.items import Taken, free, has_changed, word
+from irad.frontend.lower import dispatcher_of
 from irad.frontend.shadows import Code, View, populated
 from irad.frontend.source import defined, parameters
 from irad.frontend.target import need
@@ -203,9 +204,20 @@ def _restore(code: Code, one: Taken) -> None:
 def _run(code: Code, function: Any, result: Any, kinds: Sequence[Any], values: Sequence[Any]) -> Any:
     """Call njit code; an exception that it raises leaves, and drops what is held."""
     context, b, signature = code.context, code.builder, _typing.signature(result, *kinds)
-    compiled = context.compile_subroutine(b, function, signature)
+    compiled = _compiled(code, function, signature)
     status, returned = context.call_internal_no_propagate(b, compiled.fndesc, signature, values)
     with _cgutils.if_unlikely(b, status.is_error):
         code.drop()
         context.call_conv.return_status_propagate(b, status)
     return returned
+
+
+def _compiled(code: Code, function: Any, signature: Any) -> Any:
+    """A function compiled for the target of the code around, and linked into it."""
+    if code.context.target_name != target.NAME:
+        return code.context.compile_subroutine(code.builder, function, signature)
+    twin = target.twin(dispatcher_of(function))
+    twin.compile(tuple(signature.args))
+    compiled = twin.overloads[tuple(signature.args)]
+    code.context.active_code_library.add_linking_library(compiled.library)
+    return compiled

@@ -146,13 +146,22 @@ def _weigh(record, x):
     return record.weight**2 * record.count
 
 
-def _chain(container):
-    for i in range(1, len(container)):
-        container[i] *= container[i - 1]
-    return container[1] * container[2]
+def _chain(values):
+    for i in range(1, len(values)):
+        values[i] *= values[i - 1]
+    return values[-1]
 
 
-_BY_DEVICE, _BY_RECORD, _BY_CONTAINER = (irad.grad(numba.njit(function)) for function in (_drive, _weigh, _chain))
+def _squares(values):
+    total = 0.0
+    for key, value in values.items():
+        total += key * value**3
+    return total
+
+
+_BY_DEVICE, _BY_RECORD, _BY_LIST, _BY_DICT = (
+    irad.grad(numba.njit(function)) for function in (_drive, _weigh, _chain, _squares)
+)
 
 
 def _instance_argument(x, gain):
@@ -171,7 +180,7 @@ def _list_argument(x):
     made = List()
     for value in x:
         made.append(value)
-    bar = _BY_CONTAINER(made)
+    bar = _BY_LIST(made)
     return bar[0] * bar[1]
 
 
@@ -179,7 +188,7 @@ def _dict_argument(x):
     made = Dict()
     for i in range(x.size):
         made[i] = x[i]
-    return x[0] * x[1] + made[0]
+    return _BY_DICT(made)[1] * x[2]
 
 
 def _constant_list(x):
