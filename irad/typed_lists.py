@@ -172,7 +172,8 @@ define linkonce_odr i32 @irad.list.append.{tag(type)}(ptr %list, ptr %item) alwa
   %fits = icmp slt i64 %size, %room
   br i1 %fits, label %ready, label %full
 full:
-  %more = shl i64 %room, 1
+  %twice = shl i64 %room, 1
+  %more = call i64 @llvm.umax.i64(i64 %twice, i64 {_LEAST_ROOM})
   %all = mul i64 %more, {bytes}
   %moved = call ptr @irad_tape(i64 %all, i32 16)
   call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %items, i64 %used, i1 false)

@@ -82,7 +82,7 @@ class Compiled:
     @property
     def resizes(self) -> bool:
         """Whether the kernel may change the length or the keys of a container that it is given."""
-        return f"@{RESIZED}(" in self.derivative.abstract
+        return f"@{RESIZED}(" in self.derivative.concrete
 
     def library(self, *, raw: bool) -> Any:
         """The code library to link into a caller; `raw` for a caller that is lowered to be differentiated.
@@ -97,7 +97,7 @@ class Compiled:
             return _or_raise(self._libraries[raw])
 
     def _linked(self, raw: bool) -> Any:
-        if raw and self.resizes:
+        if raw and f"@{RESIZED}(" in self.derivative.abstract:
             raise Unsupported(
                 f"{self.query.dispatcher.py_func.__name__} changes, or may change, the length or the keys of a "
                 "container that it is given; that is differentiated once, not twice",

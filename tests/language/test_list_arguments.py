@@ -81,6 +81,27 @@ def test_derivatives_by_a_list_and_what_the_kernel_does_to_it(kernel) -> None:
         assert (out, list(values), list(counts)) == primal(kernel, X)
 
 
+def test_lists_that_were_empty() -> None:
+    values, counts = List.empty_list(numba.float64), List.empty_list(numba.int64)
+    with pytest.raises(IndexError):
+        irad.grad(edited)(values, counts, 0.3)
+    assert list(counts) == [0]
+    for made in (List.empty_list(numba.float64), List([1.5])):
+        value, slope = irad.value_and_grad(filled, argnums=1)(made, 0.5)
+        assert (value, slope) == (0.5**2 * 9, 9.0)
+        assert list(made)[-9:] == [0.5] * 9
+
+
+@numba.njit
+def filled(values, w):
+    for _ in range(9):
+        values.append(w)
+    total = 0.0
+    for i in range(len(values) - 9, len(values)):
+        total += values[i] * values[-1]
+    return total
+
+
 def test_a_list_that_the_kernel_changed_before_it_raised() -> None:
     x = [3.0, 60.0, 2.0, 5.0]
     for derivative in (irad.value_and_grad(edited), irad.value_and_grad(edited, argnums=2)):
@@ -184,13 +205,15 @@ def slope_of_edited(values, counts):
 
 def test_what_is_refused() -> None:
     values = List(X)
-    with pytest.raises(irad.BadArguments, match=r"one and other are the same list"):
+    with pytest.raises(irad.BadArguments, match=r"one and other are the same container"):
         irad.grad(both)(values, values)
     with pytest.raises(irad.BadArguments, match=r"the tangent of one has another shape"):
         irad.jvp(both, (values, List(X)), (List([1.0]), None))
+    with pytest.raises(irad.Unsupported, match=r"(?s)one is reflected list.*pass a numba.typed.List"):
+        irad.grad(both)([1.0], List(X))
     with pytest.raises(irad.Unsupported, match=r"(?s)arrays is ListType\[array.*make one of arrays in the kernel"):
         irad.grad(of_arrays)(List([np.ones(2)]))
-    with pytest.raises(irad.Unsupported, match=r"edited changes the length of a list .* not twice"):
+    with pytest.raises(irad.Unsupported, match=r"(?s)edited changes, or may change, the length.*not twice"):
         irad.grad(slope_of_edited)(values, List(N))
     frozen = List(X)
     frozen._make_immutable()
