@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irad import typed_dicts, typed_lists
+from irad.errors import Unsupported
 from irad.frontend import boxes
 from irad.frontend.abi import Leaf, leaves
 from irad.frontend.layout import instance_type, memory_type
@@ -129,6 +130,7 @@ class _Adapter:
                     self.move(leaf, data, box, one.offset + leaf.offset, self.before)
                     self.move(leaf, box, data, one.offset + leaf.offset, self.after)
             else:
+                _refuse_dictionary(one.kind, f"{path}.{one.name}")
                 self.keep(next(rest), f"{path}.{one.name}", given, box, one.offset)
         return ["null", box]  # it has no meminfo, and needs none: nothing is counted, or what is null is not
 
@@ -269,6 +271,16 @@ class _Adapter:
         head = f"define i32 @{name}.opened({parameters}) {{"
         indented = [line if line.endswith(":") else f"  {line}" for line in body]
         return "\n".join([_without_noalias(text, name), *declared, "", head, *indented, "}", ""])
+
+
+def _refuse_dictionary(kind: Any, path: str) -> None:
+    """The derivative by an instance has a place for every attribute: one that is constant would look like others."""
+    if isinstance(kind, _types.BaseTuple):
+        for i, inner in enumerate(kind.types):
+            _refuse_dictionary(inner, f"{path}[{i}]")
+    elif boxes.is_dict(kind):
+        why = f"{path} is of Numba type {kind}, and an attribute"
+        raise Unsupported(why, hint="pass the dictionary as an argument of its own")
 
 
 def _without_noalias(text: str, name: str) -> str:

@@ -8,9 +8,11 @@ import numba
 import numpy as np
 import pytest
 from numba import types
+from numba.experimental import jitclass
 from numba.typed import Dict
 
 import irad
+from irad.frontend.lower import lower
 
 X = {7: 0.7, -1: -1.2, 3: 0.4}
 
@@ -153,3 +155,20 @@ def test_dictionaries_of_text_are_constant() -> None:
     assert p["n"] == 3.0
     with pytest.raises(irad.Unsupported, match=r"(?s)p is DictType\[unicode_type.*integers, or tuples of them"):
         irad.grad(of_text, 1)(np.array([1.5, 2.0]), p)
+
+
+@jitclass([("table", types.DictType(types.unicode_type, types.float64)), ("k", types.float64)])
+class Holder:
+    def __init__(self, k):
+        self.k = k
+
+
+@numba.njit
+def held(p, x):
+    return p.k * x
+
+
+def test_a_constant_dictionary_is_no_attribute_of_what_has_a_derivative() -> None:
+    kinds = (Holder.class_type.instance_type, types.float64)
+    with pytest.raises(irad.Unsupported, match=r"p\.table is of Numba type DictType.*an attribute"):
+        lower(held, kinds)
