@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterable
 
 from irad import llvm
@@ -10,13 +11,15 @@ from irad.analysis.nonnegative import decided
 from irad.errors import IradError, Place, Unsupported
 from irad.frontend import abi
 from irad.frontend.adapter import rebound
-from irad.frontend.boxes import opened
+from irad.frontend.boxes import holds_containers, opened
 from irad.frontend.lower import Lowered, parameter_names
 from irad.indirect import directed
 from irad.ir.model import Value, integer
 from irad.ir.read import read
 from irad.ir.types import I1
 from irad.ir.write import write
+
+_COUNTED = re.compile(r"@(?:NRT_(?:incref|decref|MemInfo_alloc_dtor)|numba_(?:list|dict)_\w+)\(")
 
 
 def argument_leaves(lowered: Lowered) -> tuple[tuple[abi.Leaf, ...], ...]:
@@ -51,6 +54,11 @@ def normalized(lowered: Lowered, groups: Iterable[tuple[abi.Leaf, ...]]) -> str:
         raise Unsupported(
             f"the attribute {attribute} of an argument is assigned, or the instance goes where it cannot be followed",
             hint="write into the array that it holds; make an instance that is to hold other arrays in the kernel",
+        )
+    if any(map(holds_containers, lowered.signature.args)) and _COUNTED.search(text):
+        raise Unsupported(
+            "a container is an argument, and the kernel has others, or messages, that Numba's runtime keeps",
+            hint="give raise its numbers as arguments, not in a formatted message; use numbers as keys of dictionaries",
         )
     module = read(text)
     if directed(module):

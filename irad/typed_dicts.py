@@ -13,16 +13,16 @@ from irad.containers import DECLARED, definitions, moved, pointee, sizeof, tag, 
 from irad.rewrite import declared
 
 _FIELDS = ("used", "entries", "usable", "size", "indices", "hashes", "keys", "values", "key.size", "value.size")
-_AT = {name: 8 * i for i, name in enumerate(_FIELDS)}
+AT = {name: 8 * i for i, name in enumerate(_FIELDS)}
+SIZE = 8 * len(_FIELDS)
 _POINTERS = {"indices", "hashes", "keys", "values"}
-_BYTES = 8 * len(_FIELDS)
-_EMPTY, _DELETED = -1, -2  # in the table; an entry that is deleted has the hash -1, which no key has
+EMPTY, _DELETED = -1, -2  # in the table; an entry that is deleted has the hash -1, which no key has
 _LEAST = 8  # D_MINSIZE
 _OK, _REPLACED, _MUTATED, _EXHAUSTED, _NO_ITEM = 0, 1, -2, -3, -4
 
 
 def _place(*names: str) -> str:
-    return "".join(f"  %{name}.at = getelementptr i8, ptr %dict, i64 {_AT[name]}\n" for name in names)
+    return "".join(f"  %{name}.at = getelementptr i8, ptr %dict, i64 {AT[name]}\n" for name in names)
 
 
 def _read(*names: str) -> str:
@@ -88,7 +88,7 @@ define linkonce_odr void @irad.dict.tables(ptr %dict, i64 %size, i64 %key.size, 
 }}
 
 define linkonce_odr i32 @irad.dict.new_sized(ptr %out, i64 %wanted, i64 %key.size, i64 %value.size) alwaysinline {{
-  %dict = call ptr @irad_list(i64 {_BYTES}, i32 16)
+  %dict = call ptr @irad_list(i64 {SIZE}, i32 16)
 {_place("used", "entries", "key.size", "value.size")}  store i64 0, ptr %used.at
   store i64 0, ptr %entries.at
   store i64 %key.size, ptr %key.size.at
@@ -115,7 +115,7 @@ define linkonce_odr i64 @irad.dict.length(ptr %dict) alwaysinline {{
 
 define linkonce_odr void @irad.dict.enter(ptr %dict, i64 %hash, i64 %at) alwaysinline {{
 start:
-{_read("size", "indices")}{_probe(_EMPTY, "found")}  store i64 %at, ptr %slot.at
+{_read("size", "indices")}{_probe(EMPTY, "found")}  store i64 %at, ptr %slot.at
   ret void
 }}
 
@@ -127,7 +127,7 @@ start:
 
 define linkonce_odr i32 @irad.dict.delitem(ptr %dict, i64 %hash, i64 %at) alwaysinline {{
 {_read("used", "hashes")}  call void @irad.dict.leave(ptr %dict, i64 %hash, i64 %at)
-{_step("used", -1)}{_element("hash", "hashes", "at")}  store i64 {_EMPTY}, ptr %hash.at
+{_step("used", -1)}{_element("hash", "hashes", "at")}  store i64 {EMPTY}, ptr %hash.at
   ret i32 {_OK}
 }}
 
@@ -168,7 +168,7 @@ exhausted:
 asked:
 {_element("hash", "hashes", "at")}  %hash = load i64, ptr %hash.at
   %onwards = add i64 %at, 1
-  %deleted = icmp eq i64 %hash, {_EMPTY}
+  %deleted = icmp eq i64 %hash, {EMPTY}
   br i1 %deleted, label %entry, label %found
 found:
   store i64 %onwards, ptr %next
@@ -190,10 +190,10 @@ start:
 probe:
   %slot = phi i64 [ %first, %start ], [ %slot.next, %onwards ]
 {_element("slot", "indices", "slot")}  %held = load i64, ptr %slot.at
-  %empty = icmp eq i64 %held, {_EMPTY}
+  %empty = icmp eq i64 %held, {EMPTY}
   br i1 %empty, label %none, label %taken
 none:
-  ret i64 {_EMPTY}
+  ret i64 {EMPTY}
 taken:
   %deleted = icmp slt i64 %held, 0
   br i1 %deleted, label %onwards, label %hashed
@@ -243,7 +243,7 @@ entry:
   br i1 %inside, label %asked, label %done
 asked:
 {_element("hash", "hashes", "from")}  %hash = load i64, ptr %hash.at
-  %deleted = icmp eq i64 %hash, {_EMPTY}
+  %deleted = icmp eq i64 %hash, {EMPTY}
   br i1 %deleted, label %next, label %move
 move:
 {_element("new", "new.hashes", "to")}  store i64 %hash, ptr %new.at
@@ -332,7 +332,7 @@ entry:
   %above = phi i64 [ %entries, %start ], [ %at, %entry ]
   %at = sub i64 %above, 1
 {_element("hash", "hashes", "at")}  %hash = load i64, ptr %hash.at
-  %deleted = icmp eq i64 %hash, {_EMPTY}
+  %deleted = icmp eq i64 %hash, {EMPTY}
   br i1 %deleted, label %entry, label %last
 last:
   call void @irad.dict.leave(ptr %dict, i64 %hash, i64 %at)

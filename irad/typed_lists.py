@@ -12,12 +12,12 @@ import re
 from irad.containers import DECLARED, definitions, moved, pointee, sizeof, tag, without_meminfos
 from irad.rewrite import declared
 
-_ITEM_SIZE, _ROOM, _MUTABLE, _ITEMS, _SIZE_OF_LIST = 8, 16, 24, 48, 56
+ITEM_SIZE, ROOM, MUTABLE, ITEMS, SIZE = 8, 16, 24, 48, 56
 _LEAST_ROOM = 4
 _OK, _BAD_INDEX, _IMMUTABLE = 0, -1, -5
 
 _GUARD = f"""{{
-  %mutable.at = getelementptr i8, ptr %list, i64 {_MUTABLE}
+  %mutable.at = getelementptr i8, ptr %list, i64 {MUTABLE}
   %mutable = load i32, ptr %mutable.at
   %frozen = icmp eq i32 %mutable, 0
   br i1 %frozen, label %immutable, label %changed
@@ -25,7 +25,7 @@ immutable:
   ret i32 {_IMMUTABLE}
 changed:
   %size = load i64, ptr %list
-  %items.at = getelementptr i8, ptr %list, i64 {_ITEMS}
+  %items.at = getelementptr i8, ptr %list, i64 {ITEMS}
   %items = load ptr, ptr %items.at"""
 
 _IN_RANGE = f"""
@@ -36,23 +36,23 @@ beyond:
 found:"""
 
 _BYTES = f"""
-  %bytes.at = getelementptr i8, ptr %list, i64 {_ITEM_SIZE}
+  %bytes.at = getelementptr i8, ptr %list, i64 {ITEM_SIZE}
   %bytes = load i64, ptr %bytes.at"""
 
 _BODIES = f"""
 define linkonce_odr i32 @irad.list.new(ptr %out, i64 %bytes, i64 %wanted) alwaysinline {{
-  %list = call ptr @irad_list(i64 {_SIZE_OF_LIST}, i32 16)
+  %list = call ptr @irad_list(i64 {SIZE}, i32 16)
   %room = call i64 @llvm.umax.i64(i64 %wanted, i64 {_LEAST_ROOM})
   %all = mul i64 %room, %bytes
   %items = call ptr @irad_tape(i64 %all, i32 16)
   store i64 0, ptr %list
-  %bytes.at = getelementptr i8, ptr %list, i64 {_ITEM_SIZE}
+  %bytes.at = getelementptr i8, ptr %list, i64 {ITEM_SIZE}
   store i64 %bytes, ptr %bytes.at
-  %room.at = getelementptr i8, ptr %list, i64 {_ROOM}
+  %room.at = getelementptr i8, ptr %list, i64 {ROOM}
   store i64 %room, ptr %room.at
-  %mutable.at = getelementptr i8, ptr %list, i64 {_MUTABLE}
+  %mutable.at = getelementptr i8, ptr %list, i64 {MUTABLE}
   store i32 1, ptr %mutable.at
-  %items.at = getelementptr i8, ptr %list, i64 {_ITEMS}
+  %items.at = getelementptr i8, ptr %list, i64 {ITEMS}
   store ptr %items, ptr %items.at
   store ptr %list, ptr %out
   ret i32 {_OK}
@@ -63,7 +63,7 @@ define linkonce_odr void @irad.list.set_method_table(ptr %list, ptr %methods) al
 }}
 
 define linkonce_odr ptr @irad.list.base_ptr(ptr %list) alwaysinline {{
-  %items.at = getelementptr i8, ptr %list, i64 {_ITEMS}
+  %items.at = getelementptr i8, ptr %list, i64 {ITEMS}
   %items = load ptr, ptr %items.at
   ret ptr %items
 }}
@@ -74,13 +74,13 @@ define linkonce_odr i64 @irad.list.size_address(ptr %list) alwaysinline {{
 }}
 
 define linkonce_odr i32 @irad.list.is_mutable(ptr %list) alwaysinline {{
-  %mutable.at = getelementptr i8, ptr %list, i64 {_MUTABLE}
+  %mutable.at = getelementptr i8, ptr %list, i64 {MUTABLE}
   %mutable = load i32, ptr %mutable.at
   ret i32 %mutable
 }}
 
 define linkonce_odr void @irad.list.set_is_mutable(ptr %list, i64 %wanted) alwaysinline {{
-  %mutable.at = getelementptr i8, ptr %list, i64 {_MUTABLE}
+  %mutable.at = getelementptr i8, ptr %list, i64 {MUTABLE}
   %mutable = trunc i64 %wanted to i32
   store i32 %mutable, ptr %mutable.at
   ret void
@@ -167,12 +167,13 @@ define linkonce_odr i32 @irad.list.setitem.{tag(type)}(ptr %list, i64 %index, pt
 
 define linkonce_odr i32 @irad.list.append.{tag(type)}(ptr %list, ptr %item) alwaysinline {_GUARD}
   %used = mul i64 %size, {bytes}
-  %room.at = getelementptr i8, ptr %list, i64 {_ROOM}
+  %room.at = getelementptr i8, ptr %list, i64 {ROOM}
   %room = load i64, ptr %room.at
   %fits = icmp slt i64 %size, %room
   br i1 %fits, label %ready, label %full
 full:
-  %more = shl i64 %room, 1
+  %twice = shl i64 %room, 1
+  %more = call i64 @llvm.umax.i64(i64 %twice, i64 {_LEAST_ROOM})
   %all = mul i64 %more, {bytes}
   %moved = call ptr @irad_tape(i64 %all, i32 16)
   call void @llvm.memcpy.p0.p0.i64(ptr %moved, ptr %items, i64 %used, i1 false)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from irad.analysis.records import Element
 from irad.emit.augment import size_product
 from irad.emit.memory import copy_adjoint
+from irad.emit.runtime import resized
 from irad.ir.model import Argument, Call, Function, Instruction, Module, Variable, references
 from irad.ir.types import FunctionType
 from irad.rules import calls, special
 
-HELPERS = {"irad.size.product": size_product}
+HELPERS = {"irad.size.product": size_product, calls.RESIZED: resized}
 ALLOCATOR_ATTRIBUTES = (
     "nounwind",
     "willreturn",

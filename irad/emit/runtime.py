@@ -197,6 +197,32 @@ def free() -> Function:
     return function
 
 
+def resized() -> Function:
+    """`void resized(i64 place, ptr items, i64 size, i64 bytes)`: tell the caller that its container has another length.
+
+    place: address of three words: 1 if the items are where they were, 2 if they are in memory of their own; how many;
+    a copy of them that is to be freed, null where there is no memory. items: null where they are where they were.
+    """
+    function, (place, items, size, amount), out = _function(
+        calls.RESIZED, {"place": I64, "items": PTR, "size": I64, "bytes": I64}, VOID, "noinline"
+    )
+    told = out.cast("inttoptr", place, PTR)
+    out.store(size, out.offset(told, 8))
+    stayed = _split(function, out, out.compare("ne", items, NULL), "moved")
+    copy = out.call("malloc", PTR, [amount])
+    out.store(integer(2, I64), told)
+    out.store(copy, out.offset(told, 16))
+    failed = _split(function, out, out.compare("ne", copy, NULL), "some")
+    out.call("llvm.memcpy.p0.p0.i64", VOID, [copy, items, amount, integer(0, Int(1))])
+    out.ret()
+    out.block = stayed
+    out.store(integer(1, I64), told)
+    out.ret()
+    out.block = failed
+    out.ret()
+    return function
+
+
 def mark() -> Function:
     """`ptr mark(ptr heap)`: where the list of blocks begins, for `sweep`."""
     function, (heap,), out = _function(MARK, {"heap": PTR}, PTR, "alwaysinline")

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irad.errors import Unsupported
-from irad.frontend.boxes import suffixes
-from irad.frontend.layout import struct_type
+from irad.frontend.boxes import is_constant_dict, suffixes
+from irad.frontend.layout import member_offset, struct_type
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, field_offset, size_of
+from irad.ir.types import DOUBLE, I64, PTR, SINGLE, Array, Float, Struct, Type, size_of
 
 _types: Any = need(
     "numba.core.types",
@@ -30,7 +30,7 @@ _types: Any = need(
         "NestedArray",
         "Dispatcher",
     ),
-    *("UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember", "Optional"),
+    *("DictType", "UnicodeType", "NPDatetime", "NPTimedelta", "EnumMember", "Optional"),
     *("NumPyRandomGeneratorType", "NumPyRandomBitGeneratorType"),
 )
 _serialize: Any = need("numba.core.serialize", "dumps")
@@ -134,9 +134,9 @@ class _Flattened:
                 self._leaf(path, "opaque", type, offset)
             case _types.EnumMember():
                 self.add(kind.dtype, f"{path}.value", type, offset)
-            case _types.UnicodeType():
-                self._structure(path, type, offset, _TEXT)
-            case _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
+            case _types.UnicodeType() | _types.NumPyRandomGeneratorType() | _types.NumPyRandomBitGeneratorType():
+                self._structure(path, type, offset, _TEXT if isinstance(kind, _types.UnicodeType) else ())
+            case _types.DictType() if is_constant_dict(kind):
                 self._structure(path, type, offset)
             case _types.Omitted():
                 pass
@@ -148,9 +148,7 @@ class _Flattened:
             case _:
                 raise Unsupported(
                     f"{path} is of Numba type {kind}, which irad does not differentiate",
-                    hint=_INSTEAD.get(
-                        kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them"
-                    ),
+                    hint=instead(kind),
                 )
 
     def _structure(self, path: str, type: Type, offset: int, names: tuple[str, ...] = ()) -> None:
@@ -219,10 +217,16 @@ def _fields(type: Type) -> tuple[Type, ...]:
     return type.fields
 
 
+def instead(kind: Any) -> str:
+    """What to pass in the place of a value of a type that is refused."""
+    return _INSTEAD.get(kind.__class__.__name__, "use floats, complex numbers, integers, arrays, and tuples of them")
+
+
 _INSTEAD = {
     "FunctionType": "pass an njit function from Python, or call the function by its name",
-    "ListType": "make the list in the kernel, of arrays or a tuple of arrays that are arguments",
-    "DictType": "make the dictionary in the kernel, of numbers or arrays that are arguments",
+    "ListType": "give it numbers or tuples of numbers; make one of arrays in the kernel, of a tuple of them",
+    "List": "pass a numba.typed.List of numbers, or an array",
+    "DictType": "give it integers, or tuples of them, as keys and numbers as values; make others in the kernel",
     "Record": "use an array of records",
     "ClassInstanceType": "use its attributes, in a tuple",
 }
@@ -244,8 +248,9 @@ def _member(type: Type, index: int, offset: int) -> tuple[Type, int]:
     """The type and offset of a member of an aggregate that lies at `offset`."""
     match type:
         case Struct(fields):
-            return fields[index], offset + field_offset(type, index)
+            inside = fields[index]
         case Array(_, element):
-            return element, offset + index * size_of(element)
+            inside = element
         case _:
             raise AssertionError(type)
+    return inside, offset + member_offset(type, index)

@@ -1,8 +1,9 @@
 """The LLVM function between a program that takes structures opened (`boxes`) and the kernel that takes them whole.
 
 It puts instances on the stack, where LLVM takes them apart, hands them to the kernel, and writes the numbers in them
-back, also when the kernel raises. That no attribute was given another array LLVM proves: what is left of the calls in
-`rebound` tells where it could not.
+back, also when the kernel raises. A list is its header there, over the items where they lie; that the kernel left it
+with another length, or other memory, its caller is told (`calls.RESIZED`). That no attribute was given another array
+LLVM proves: what is left of the calls in `rebound` tells where it could not.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irad import typed_dicts, typed_lists
+from irad.errors import Unsupported
 from irad.frontend import boxes
 from irad.frontend.abi import Leaf, leaves
-from irad.frontend.layout import instance_type
+from irad.frontend.layout import instance_type, memory_type
 from irad.frontend.target import need
 from irad.ir.types import PTR, Float, Int, Type, size_of
+from irad.rules import calls
 
 _types: Any = need("numba.core.types", "BaseTuple", "Record", "Optional")
+_RESIZED = (
+    f"declare void @{calls.RESIZED}(i64, ptr nocapture, i64, i64) nounwind willreturn "
+    "memory(argmem: read, inaccessiblemem: readwrite)"
+)
 _REBOUND = re.compile(r'call void @"irad\.rebound ([^"]+)"\(\)')
 
 
@@ -59,6 +67,15 @@ class _Given:
         return f"{self.leaf.type} {self.value}"
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """An array as LLVM values: its data and its length, and the size of an element in bytes."""
+
+    data: str
+    size: str
+    itemsize: int
+
+
 @dataclass
 class _Adapter:
     """The text of the function as it grows, before the call and after it."""
@@ -68,6 +85,7 @@ class _Adapter:
     before: list[str] = field(default_factory=list[str])
     after: list[str] = field(default_factory=list[str])
     checks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    declared: list[str] = field(default_factory=list[str])
     counted: int = 0
 
     def parameter(self, leaf: Leaf) -> str:
@@ -91,6 +109,10 @@ class _Adapter:
 
     def whole(self, kind: Any, path: str, given: Iterator[_Given]) -> list[str]:
         """The pointers that are a structure to the kernel."""
+        if boxes.is_list(kind.origin):
+            return self.list(kind, given)
+        if boxes.is_dict(kind.origin):
+            return self.dictionary(kind, given)
         record, *others = kind.types
         numbers = [next(given) for _ in leaves(record)]
         data = next(one for one in numbers if one.leaf.role == "data").value
@@ -108,8 +130,94 @@ class _Adapter:
                     self.move(leaf, data, box, one.offset + leaf.offset, self.before)
                     self.move(leaf, box, data, one.offset + leaf.offset, self.after)
             else:
+                _refuse_dictionary(one.kind, f"{path}.{one.name}")
                 self.keep(next(rest), f"{path}.{one.name}", given, box, one.offset)
         return ["null", box]  # it has no meminfo, and needs none: nothing is counted, or what is null is not
+
+    def array(self, kind: Any, given: Iterator[_Given]) -> _Memory:
+        """An array that nothing else of the call shares memory with."""
+        leaf = [next(given) for _ in leaves(kind)]
+        at = next(i for i, one in enumerate(leaf) if one.leaf.role == "data")
+        data, length = leaf[at], leaf[at + 1]
+        self.parameters[self.parameters.index(data.typed)] = f"{PTR} noalias {data.value}"
+        return _Memory(data.value, length.value, data.leaf.itemsize)
+
+    def list(self, kind: Any, given: Iterator[_Given]) -> list[str]:
+        """The pointers that are a list to the kernel: one that nothing else has, and its header."""
+        items = self.array(kind.types[0], given)
+        mutable, place = (next(given).value for _ in kind.types[1:])
+        frozen = self.fresh()
+        self.before.append(f"{frozen} = trunc i64 {mutable} to i32")
+        fields = [(0, "i64", items.size), (typed_lists.ITEM_SIZE, "i64", str(items.itemsize))]
+        fields += [(typed_lists.ROOM, "i64", items.size), (typed_lists.MUTABLE, "i32", frozen)]
+        own, header = self.header(typed_lists.SIZE, [*fields, (typed_lists.ITEMS, PTR, items.data)])
+        length, memory = self.load("i64", header, 0), self.load(PTR, header, typed_lists.ITEMS)
+        moved, kept = self.fresh(), self.fresh()
+        self.after.append(f"{moved} = icmp ne ptr {memory}, {items.data}")
+        self.after.append(f"{kept} = select i1 {moved}, ptr {memory}, ptr null")
+        self.tell([(length, items.size), (memory, items.data)], place, [(kept, length, items.itemsize)])
+        return [own, header]
+
+    def dictionary(self, kind: Any, given: Iterator[_Given]) -> list[str]:
+        """The pointers that are a dictionary to the kernel: one that nothing else has, and its header.
+
+        It has no room for another entry: where one is added all memory is new, and where not, no entry was deleted and
+        made again.
+        """
+        values, keys, hashes, table = (self.array(inner, given) for inner in kind.types[:4])
+        place = next(given).value
+        origin, count = kind.origin, hashes.size
+        sizes = [size_of(memory_type(inner)) for inner in (origin.key_type, origin.value_type)]
+        words = {"used": count, "entries": count, "usable": "0", "size": table.size}
+        words |= {"key.size": str(sizes[0]), "value.size": str(sizes[1])}
+        memory = {"indices": table.data, "hashes": hashes.data, "keys": keys.data, "values": values.data}
+        fields = [(typed_dicts.AT[name], "i64", value) for name, value in words.items()]
+        fields += [(typed_dicts.AT[name], PTR, value) for name, value in memory.items()]
+        own, header = self.header(typed_dicts.SIZE, fields)
+        used, entries = (self.load("i64", header, typed_dicts.AT[name]) for name in ("used", "entries"))
+        found = {name: self.load(PTR, header, typed_dicts.AT[name]) for name in ("hashes", "keys", "values")}
+        blocks = zip(found.values(), (8, *sizes), strict=True)
+        changes = [(used, count), (found["hashes"], hashes.data)]
+        self.tell(changes, place, [(pointer, entries, size) for pointer, size in blocks])
+        return [own, header]
+
+    def header(self, size: int, fields: Sequence[tuple[int, object, str]]) -> tuple[str, str]:
+        """What stands for a container: a pointer that no other has, and its header, of (offset, type, value)."""
+        own, header = self.fresh(), self.fresh()
+        self.before += [f"{own} = alloca i8", f"{header} = alloca [{size} x i8], align 16"]
+        for offset, type, value in fields:
+            at = self.fresh()
+            self.before.append(f"{at} = getelementptr i8, ptr {header}, i64 {offset}")
+            self.before.append(f"store {type} {value}, ptr {at}")
+        return own, header
+
+    def load(self, type: object, header: str, offset: int) -> str:
+        """What a field of a header holds after the call."""
+        at, value = self.fresh(), self.fresh()
+        self.after.append(f"{at} = getelementptr i8, ptr {header}, i64 {offset}")
+        self.after.append(f"{value} = load {type}, ptr {at}")
+        return value
+
+    def tell(self, pairs: Sequence[tuple[str, str]], place: str, blocks: Sequence[tuple[str, str, int]]) -> None:
+        """Tell the caller of `blocks` (pointer, number of items, size of one), if a number or pointer is another."""
+        types = ("i64", *["ptr"] * (len(pairs) - 1))
+        found = "false"
+        for type, (now, then) in zip(types, pairs, strict=True):
+            differs, either = self.fresh(), self.fresh()
+            self.after.append(f"{differs} = icmp ne {type} {now}, {then}")
+            self.after.append(f"{either} = or i1 {found}, {differs}")
+            found = either
+        changed, settled = f"changed{found[1:]}", f"settled{found[1:]}"
+        self.after += [f"br i1 {found}, label %{changed}, label %{settled}", f"{changed}:"]
+        for i, (pointer, count, size) in enumerate(blocks):
+            words, amount = self.fresh(), self.fresh()
+            self.after += [
+                f"{words} = add i64 {place}, {24 * i}",
+                f"{amount} = mul i64 {count}, {size}",
+                f"call void @{calls.RESIZED}(i64 {words}, ptr {pointer}, i64 {count}, i64 {amount})",
+            ]
+        self.after += [f"br label %{settled}", f"{settled}:"]
+        self.declared = [_RESIZED]
 
     def move(self, leaf: Leaf, source: str, target: str, offset: int, lines: list[str]) -> None:
         """Copy a number from one memory to another."""
@@ -147,7 +255,7 @@ class _Adapter:
         """`text` with the function, and what it calls."""
         passed = ", ".join(["ptr %retptr", "ptr %excinfo", *self.passed])
         body = [*self.before, f"%status = call i32 @{name}({passed})", *self.after]
-        declared: list[str] = []
+        declared = self.declared
         for i, (path, changes) in enumerate(self.checks.items()):
             found = "false"
             for change in changes:
@@ -163,6 +271,16 @@ class _Adapter:
         head = f"define i32 @{name}.opened({parameters}) {{"
         indented = [line if line.endswith(":") else f"  {line}" for line in body]
         return "\n".join([_without_noalias(text, name), *declared, "", head, *indented, "}", ""])
+
+
+def _refuse_dictionary(kind: Any, path: str) -> None:
+    """The derivative by an instance has a place for every attribute: one that is constant would look like others."""
+    if isinstance(kind, _types.BaseTuple):
+        for i, inner in enumerate(kind.types):
+            _refuse_dictionary(inner, f"{path}[{i}]")
+    elif boxes.is_dict(kind):
+        why = f"{path} is of Numba type {kind}, and an attribute"
+        raise Unsupported(why, hint="pass the dictionary as an argument of its own")
 
 
 def _without_noalias(text: str, name: str) -> str:

@@ -75,9 +75,14 @@ class Adjoint(Recipe):
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, own, values[:count])
-            given = zip(self.extras, (own[i] for i in self.shadowed), bars, values[count:last], strict=False)
+            shadows = list(zip(self.shadowed, self.extras, bars, values[count:last], strict=False))
+            fitted = [frame.fitted(*each) for each in shadows]
+            given = [(name, own[i], *pair) for (i, name, *_), pair in zip(shadows, fitted, strict=True)]
             views = [view for each in given for view in arguments.derivative_views(frame.code, *each)]
             value, adjoints = self._run(frame, views, choice, Seed(frame.code, result, seed, values[last]))
+            for (i, _, _, bar), (_, filled) in zip(shadows, fitted, strict=True):
+                frame.put_back(own[i], bar, filled)
+            frame.release()
             return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
 
         return returned(*kinds), generate
@@ -93,7 +98,9 @@ class Adjoint(Recipe):
                 return in_two_steps(adjoints, outcome, version, flat, seed)
             return call(code, version, "reverse", [adjoints.result, outcome.excinfo, *flat, *seed.flat, adjoints.bars])
 
-        frame.refuse_none(choice, attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None))
+        outcome = attempt(frame, choice, frame.overlapping(self.shadowed), run, lambda: None)
+        frame.refuse_none(choice, outcome)
+        frame.refuse_changed(choice, self.shadowed)
         return adjoints.value(), [adjoints.gradient(i, iter(())) for i in self.wrt if i not in self.shadowed]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
-from irad.frontend.abi import floats_in
-from irad.frontend.boxes import Opened, closed, is_box, is_instance, is_opened_instance, opened, suffixes, tuple_like
+from irad.frontend.abi import floats_in, instead
+from irad.frontend.boxes import Opened, closed, is_box, is_container, is_instance, opened, owned, suffixes, tuple_like
 from irad.frontend.lower import place_of
 from irad.frontend.opening import close_value, open_value
 from irad.frontend.shadows import Code, View, shadow_type
@@ -23,6 +23,8 @@ _types: Any = need(
     "Record",
     "ClassInstanceType",
     "Optional",
+    "ListType",
+    "DictType",
     "Omitted",
     "unliteral",
 )
@@ -61,10 +63,11 @@ def parts(kind: Any) -> Iterator[Any]:
 
 
 def sharing_parts(kind: Any) -> Iterator[Any]:
-    """The arrays among the parts of a type which may share memory with others: all but the numbers of instances."""
+    """The arrays among the parts of a type which may share memory with others: all but the numbers of instances
+    and the items of lists."""
     kind = opened(kind)
     if isinstance(kind, _types.BaseTuple):
-        for inner in kind.types[is_opened_instance(kind) :]:
+        for inner in kind.types[owned(kind) :]:
             yield from sharing_parts(inner)
     elif is_array(kind):
         yield kind
@@ -116,22 +119,22 @@ def _no_derivative(kernel: Kernel, name: str, kind: Any) -> IradError:
             hint="pass floats, or leave the argument out of those that are differentiated",
             place=kernel.place,
         )
-    return Unsupported(f"{name} is {kind}, which has no derivative", place=kernel.place)
+    return Unsupported(f"{name} is {kind}, which has no derivative", hint=instead(kind), place=kernel.place)
 
 
 def derivative_type(kind: Any) -> Any:
     """The type of a fresh derivative with respect to an argument: the same structure, arrays writable, None in the
     place of what has no derivative.
 
-    The derivative by an instance is an instance, with everything in it; that by a single record is an array without
-    dimensions, which owns its memory as a record cannot.
+    The derivative by an instance is an instance, with everything in it; by a container, one of the same length or
+    keys; that by a single record is an array without dimensions, which owns its memory as a record cannot.
     """
     kind = closed(kind)
     if isinstance(kind, _types.BaseTuple):
         return tuple_like(kind, [derivative_type(inner) for inner in kind.types])
     if isinstance(kind, _types.Record) and has_derivative(kind):
         return opened(kind).types[0]
-    if is_instance(kind) and has_derivative(kind):
+    if (is_instance(kind) or is_container(kind)) and has_derivative(kind):
         return kind
     if is_box(kind) and has_derivative(kind):
         return _types.Optional(derivative_type(kind.type))
@@ -150,7 +153,7 @@ def like(kernel: Kernel, what: str, wanted: Any, given: Any) -> None:
     BadArgumentType: another structure, dtype or rank.
     """
     match closed(wanted):
-        case _types.ClassInstanceType() | _types.Optional():
+        case _types.ClassInstanceType() | _types.Optional() | _types.ListType() | _types.DictType():
             if given != wanted:
                 raise _unlike(kernel, what, wanted, given)
         case _types.Record():
@@ -210,8 +213,8 @@ def paired(code: Code, name: str, wanted: Any, kind: Any, value: Any) -> Iterato
         value = open_value(code, kind, value)
         for i, (suffix, inner) in enumerate(suffixes(wanted)):
             part = value if is_array(kind) else code.builder.extract_value(value, i)
-            if i == 0 and is_opened_instance(wanted):
-                yield inner, View(name, inside[i], part, apart=True)
+            if i < owned(wanted):
+                yield inner, View(f"{name}{suffix}", inside[i], part, apart=True)
             else:
                 yield from paired(code, f"{name}{suffix}", inner, inside[i], part)
     else:

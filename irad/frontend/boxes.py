@@ -1,9 +1,11 @@
-"""Structures that are arguments (jitclass instances, single records, what may be None), and what they are opened to.
+"""Structures that are arguments (jitclass instances, single records, typed lists, what may be None), and what they are
+opened to.
 
 A program takes an instance opened: its numbers as an array of one record that lies where they lie, and each attribute
 that holds more than numbers (an array, another instance) as an argument of its own; a record as an array without
-dimensions; what may be None as the value and whether it is there. `irad.frontend.adapter` puts them together again for
-the kernel, so that nothing behind it knows of structures.
+dimensions; what may be None as the value and whether it is there; a typed list as the array of its items, whether it
+may be changed, and a place for what it has become when it has another length (`irad.frontend.items`).
+`irad.frontend.adapter` puts them together again for the kernel, so that nothing behind it knows of structures.
 """
 
 from __future__ import annotations
@@ -14,14 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from irad.frontend.layout import instance_type
+from irad.frontend.layout import instance_type, member_offset, memory_type
 from irad.frontend.target import need
 from irad.ir.types import field_offset, size_of
 
 _types: Any = need(
     "numba.core.types",
     *("Array", "BaseTuple", "BaseNamedTuple", "Tuple", "UniTuple", "Record", "ClassInstanceType", "Type", "Optional"),
-    *("Float", "Complex", "Integer", "Boolean", "NPDatetime", "NPTimedelta"),
+    *(
+        "Float",
+        "Complex",
+        "Integer",
+        "Boolean",
+        "NPDatetime",
+        "NPTimedelta",
+        "int64",
+        "UnicodeType",
+        "ListType",
+        "DictType",
+    ),
 )
 _models: Any = need("numba.core.datamodel.models", "TupleModel")
 _datamodel: Any = need("numba.core.datamodel", "register_default", "default_manager.lookup")
@@ -83,15 +96,47 @@ def is_box(kind: Any) -> bool:
     """Whether it is a structure that is opened."""
     if isinstance(kind, _types.Optional):
         return isinstance(kind.type, (*_NUMBERS, _types.Array))
+    if is_list(kind):
+        return _is_plain_item(kind.item_type)
+    if is_dict(kind):
+        return _is_number(kind.value_type) and _is_number(kind.key_type) and not _has_float(kind.key_type)
     return isinstance(kind, _types.ClassInstanceType | _types.Record)
+
+
+def is_list(kind: Any) -> bool:
+    return isinstance(kind, _types.ListType)
+
+
+def is_dict(kind: Any) -> bool:
+    return isinstance(kind, _types.DictType)
+
+
+def is_constant_dict(kind: Any) -> bool:
+    """Whether it is a dictionary of numbers that is not opened, for its keys are text or floats: it stays as Numba has
+    it, and carries no derivative."""
+    keys = isinstance(kind.key_type, _types.UnicodeType) or _is_number(kind.key_type)
+    return is_dict(kind) and keys and _is_number(kind.value_type) and not is_box(kind)
+
+
+def is_container(kind: Any) -> bool:
+    """Whether it is a list or a dictionary that is opened."""
+    return (is_list(kind) or is_dict(kind)) and is_box(kind)
+
+
+def holds_containers(kind: Any) -> bool:
+    """Whether a container that is opened is, or is in, an argument of this type."""
+    return any(map(holds_containers, kind.types)) if isinstance(kind, _types.BaseTuple) else is_container(kind)
 
 
 def is_instance(kind: Any) -> bool:
     return isinstance(kind, _types.ClassInstanceType)
 
 
-def is_opened_instance(kind: Any) -> bool:
-    return isinstance(kind, Opened) and is_instance(kind.origin)
+def owned(kind: Any) -> int:
+    """How many of the first parts of an opened structure lie in memory that nothing but the structure refers to."""
+    if not isinstance(kind, Opened):
+        return 0
+    return 4 if is_dict(kind.origin) else int(is_instance(kind.origin) or is_list(kind.origin))
 
 
 def opened(kind: Any) -> Any:
@@ -135,6 +180,13 @@ def parts(kind: Any) -> tuple[Part, ...]:
         return Part("", kind.type), Part(" is not None", _types.boolean)
     if isinstance(kind, _types.Record):
         return (Part("", _types.Array(kind, 0, "C")),)
+    if is_list(kind):
+        items = _types.Array(_item(kind.item_type), 1, "C")
+        return Part("", items), Part(".is_mutable", _types.intp), Part(".became", _types.intp)
+    if is_dict(kind):
+        words = _types.Array(_types.int64, 1, "C")
+        arrays = (("", _numbers(kind.value_type)), (".keys", _numbers(kind.key_type)), (".hashes", words))
+        return *(Part(*each) for each in arrays), Part(".table", words), Part(".became", _types.intp)
     others = [one for one in attributes(kind) if not one.is_number]
     inside = [Part(f".{one.name}", Opened(one.kind) if is_instance(one.kind) else one.kind) for one in others]
     return (Part("", _types.Array(_record(kind), 0, "C")), *inside)
@@ -174,3 +226,31 @@ def _format(kind: Any) -> Any:
     if isinstance(kind, _types.UniTuple):
         return np.dtype((_numpy.as_dtype(kind.dtype), (kind.count,)))
     return np.dtype(_numpy.as_dtype(kind))
+
+
+def _has_float(kind: Any) -> bool:
+    return isinstance(kind.dtype if isinstance(kind, _types.UniTuple) else kind, _types.Float | _types.Complex)
+
+
+def _numbers(kind: Any) -> Any:
+    """The type of an array of such numbers; tuples of them are its rows."""
+    return _types.Array(kind.dtype, 2, "C") if isinstance(kind, _types.UniTuple) else _types.Array(kind, 1, "C")
+
+
+def _is_plain_item(kind: Any) -> bool:
+    """Whether items of this type are numbers, or tuples of numbers."""
+    return all(map(_is_number, kind.types)) if isinstance(kind, _types.BaseTuple) else _is_number(kind)
+
+
+def _item(kind: Any) -> Any:
+    """The type of the elements of an array over the items of a list; a tuple is a record of its layout."""
+    if not isinstance(kind, _types.BaseTuple):
+        return kind
+    layout = memory_type(kind)
+    fields: Any = {
+        "names": [f"f{i}" for i in range(len(kind.types))] or ["none"],
+        "formats": [_format(inner) for inner in kind.types] or [np.int8],
+        "offsets": [member_offset(layout, i) for i in range(len(kind.types))] or [0],
+        "itemsize": max(size_of(layout), 1),
+    }
+    return _numpy.from_dtype(np.dtype(fields))

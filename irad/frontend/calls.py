@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from irad.errors import IradError
+from irad.errors import IradError, Unsupported
 from irad.frontend import target, tokens
 from irad.frontend.abi import result_type
+from irad.frontend.lower import place_of
 from irad.frontend.shadows import Code
 from irad.frontend.target import need
+from irad.rules.calls import RESIZED
 
 _cgutils: Any = need("numba.core.cgutils", "get_or_insert_function", "alloca_once", "if_unlikely", "voidptr_t")
 _callconv: Any = need("numba.core.callconv", "CPUCallConv._get_return_status", "excinfo_ptr_t")
@@ -83,6 +85,11 @@ class Compiled:
         """Whether the code holds addresses of this process: of large global arrays, of ctypes functions."""
         return re.search(r"inttoptr \(?i64 \d{5,} to ptr", self.derivative.concrete) is not None
 
+    @property
+    def resizes(self) -> bool:
+        """Whether the kernel may change the length or the keys of a container that it is given."""
+        return f"@{RESIZED}(" in self.derivative.concrete
+
     def library(self, *, raw: bool) -> Any:
         """The code library to link into a caller; `raw` for a caller that is lowered to be differentiated.
 
@@ -96,6 +103,13 @@ class Compiled:
             return _or_raise(self._libraries[raw])
 
     def _linked(self, raw: bool) -> Any:
+        if raw and f"@{RESIZED}(" in self.derivative.abstract:
+            raise Unsupported(
+                f"{self.query.dispatcher.py_func.__name__} changes, or may change, the length or the keys of a "
+                "container that it is given; that is differentiated once, not twice",
+                hint="let the kernel change a copy of it",
+                place=place_of(self.query.dispatcher),
+            )
         text = self.derivative.abstract if raw else self.derivative.concrete
         return target.link(text, f"irad.{self.query.mode}", raw=raw)
 

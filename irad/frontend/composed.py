@@ -126,6 +126,7 @@ def apart(typingctx: Any, values: Any) -> Any:
                 context.nrt.incref(builder, kind, inside[i])
             copied = arguments.with_arrays(code, kernel.names[i], kind, frame.values[i], lambda v: made[v.name].value)
             inside[i] = _closed(code, kind, copied)
+        frame.release()
         return context.make_tuple(builder, values, inside)
 
     return values(values), generate

@@ -8,16 +8,18 @@ from itertools import chain, combinations
 from typing import Any
 
 from irad.errors import BadArguments, BadArgumentValue, IradError
-from irad.frontend import arguments, shadows, target, tokens
+from irad.frontend import arguments, entries, items, shadows, target, tokens
 from irad.frontend.abi import ALIASED, NONE
 from irad.frontend.arguments import Kernel
-from irad.frontend.boxes import opened
+from irad.frontend.boxes import closed, holds_containers, is_container, is_dict, opened, tuple_like
 from irad.frontend.calls import Compiled, Outcome, Query, compiled
+from irad.frontend.items import Taken, taken
 from irad.frontend.opening import instances, open_value
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
 _cgutils: Any = need("numba.core.cgutils", "alloca_once", "if_unlikely")
+_types: Any = need("numba.core.types", "BaseTuple")
 _ir: Any = need("llvmlite.ir", "Constant", "IntType")
 
 SEPARATE = "pass copies that share no memory"
@@ -47,6 +49,11 @@ class Versions:
         version = self.fast or self.careful
         assert version is not None
         return version
+
+    @property
+    def resizes(self) -> bool:
+        """Whether the kernel may change the length or the keys of a container that it is given."""
+        return any(version.resizes for version in (self.fast, self.careful) if version is not None)
 
     @property
     def duplicated(self) -> tuple[int, ...]:
@@ -101,10 +108,11 @@ class Frame:
     def __init__(self, code: Code, kernel: Kernel, kinds: Sequence[Any], values: Sequence[Any]) -> None:
         self.code, self.kernel = code, kernel
         self.kinds = tuple(map(opened, kinds))
-        self.values = [open_value(code, kind, value) for kind, value in zip(kinds, values, strict=True)]
         self._owned: list[tuple[Any, Any]] = []
         code.on_failure.append(self.release)
+        self.values = [open_value(code, kind, value) for kind, value in zip(kinds, values, strict=True)]
         self._see_to_instances()
+        self._containers = self._see_to_containers(kinds, values)
 
     def _see_to_instances(self) -> None:
         """Each instance is opened once, so that it must come once.
@@ -118,6 +126,59 @@ class Frame:
         for (one, here), (other, there) in combinations(found, 2):
             same = self.code.builder.icmp_unsigned("==", here, there)
             self.code.refuse_if(same, self.bad(f"{one} and {other} are the same instance", "pass two instances"))
+
+    def _see_to_containers(self, kinds: Sequence[Any], values: Sequence[Any]) -> list[Taken]:
+        """The containers among the arguments; each must come once, for two that were opened would not grow alike."""
+        given = zip(self.kernel.names, kinds, values, self.values, strict=True)
+        found = [each for argument in given for each in taken(self.code, *argument)]
+        for one, other in combinations(found, 2):
+            same = self.code.builder.icmp_unsigned("==", one.data, other.data)
+            self.code.refuse_if(same, self.bad(f"{one.name} and {other.name} are the same container", "pass a copy"))
+        return found
+
+    def give_back(self, choice: Versions) -> None:
+        """Make the caller's containers what the kernel made of them."""
+        for one in self._containers:
+            if is_dict(one.kind):
+                entries.give_back(self.code, one, resizes=choice.resizes)
+            elif choice.resizes:
+                items.give_back(self.code, one)
+
+    def refuse_changed(self, choice: Versions, positions: Iterable[int]) -> None:
+        """Refuse that a container whose shadow is the caller's is of another size than before; the kernel has run."""
+        names = tuple(self.kernel.names[i] for i in positions)
+        for one in self._containers:
+            if choice.resizes and one.name.split("[")[0] in names:
+                what = "keys" if is_dict(one.kind) else "length"
+                why = f"the kernel changed the {what} of {one.name}, whose shadow cannot follow"
+                hint = "use irad.grad, irad.vjp or irad.jvp, or let the kernel change a copy"
+                self.code.refuse_if(items.has_changed(self.code, one), self.bad(why, hint))
+
+    def fitted(self, position: int, name: str, kind: Any, value: Any) -> tuple[Any, Any]:
+        """The type and value of what belongs to an argument (a tangent, a shadow), its dictionaries opened in the order
+        of the argument's own."""
+        return self._fitted(name, closed(self.kinds[position]), self.values[position], kind, value)
+
+    def _fitted(self, name: str, wanted: Any, own: Any, kind: Any, value: Any) -> tuple[Any, Any]:
+        if is_dict(wanted) and is_container(wanted):
+            error = self.bad(f"{name} has other keys than what it belongs to", "give it the same keys")
+            return opened(wanted), entries.like(self.code, wanted, own, value, error)
+        if not (isinstance(wanted, _types.BaseTuple) and holds_containers(wanted)):
+            return kind, value
+        extract, found = self.code.builder.extract_value, list[tuple[Any, Any]]()
+        for i, (inner, given) in enumerate(zip(wanted.types, kind.types, strict=True)):
+            found.append(self._fitted(f"{name}[{i}]", inner, extract(own, i), given, extract(value, i)))
+        whole = tuple_like(kind, [each for each, _ in found])
+        return whole, self.code.context.make_tuple(self.code.builder, whole, [each for _, each in found])
+
+    def put_back(self, wanted: Any, value: Any, fitted: Any) -> None:
+        """Write what a derivative run left in the dictionaries of a shadow, opened by `fitted`, into them."""
+        if is_dict(wanted) and is_container(wanted):
+            entries.put_back(self.code, wanted, value, fitted)
+        elif isinstance(wanted, _types.BaseTuple) and holds_containers(wanted):
+            extract = self.code.builder.extract_value
+            for i, inner in enumerate(wanted.types):
+                self.put_back(inner, extract(value, i), extract(fitted, i))
 
     def bad(self, why: str, hint: str = SEPARATE) -> BadArguments:
         return BadArgumentValue(why, hint=hint, place=self.kernel.place)
@@ -197,9 +258,11 @@ class Frame:
             self.code.refuse_if(outcome.equals(NONE), error)
 
     def release(self) -> None:
-        """Give back what `settle` allocated."""
+        """Give back what `settle` allocated, and what was made of containers."""
         for kind, slot in self._owned:
             self.code.context.nrt.decref(self.code.builder, kind, self.code.builder.load(slot))
+        for kind, value in self.code.temporaries:
+            self.code.context.nrt.decref(self.code.builder, kind, value)
 
 
 class Shadows:
@@ -267,6 +330,7 @@ def attempt(frame: Frame, choice: Versions, overlapping: Any, run: Run, release:
     else:
         with _cgutils.if_unlikely(b, outcome.equals(ALIASED)):
             _raise_aliased(frame, choice.why)
+    frame.give_back(choice)
     outcome.propagate()
     return outcome
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from irad.errors import Unsupported
 from irad.frontend.target import need
-from irad.ir.types import DOUBLE, HALF, SINGLE, Array, Int, Ptr, Struct, Type
+from irad.ir.types import DOUBLE, HALF, SINGLE, Array, Int, Ptr, Struct, Type, field_offset, size_of
 
 _models: Any = need("numba.core.datamodel", "default_manager.lookup").default_manager
 _ir: Any = need("llvmlite.ir", "PointerType", "IntType", "DoubleType", "FloatType", "HalfType", "LiteralStructType")
@@ -38,6 +38,22 @@ def instance_type(kind: Any) -> Struct:
         raise Unsupported(f"Numba has no native representation of an attribute of {kind}") from None
     assert isinstance(layout, Struct)
     return layout
+
+
+def memory_type(kind: Any) -> Type:
+    """How a value of Numba type `kind` lies in an array or a container."""
+    return converted(_models.lookup(kind).get_data_type())
+
+
+def member_offset(type: Type, index: int) -> int:
+    """Where a member of an aggregate begins, in bytes."""
+    match type:
+        case Struct():
+            return field_offset(type, index)
+        case Array(_, element):
+            return index * size_of(element)
+        case _:
+            raise AssertionError(type)
 
 
 def converted(type: Any) -> Type:

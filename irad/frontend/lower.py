@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from irad.errors import BadArgumentType, IradError, Place, Unsupported
-from irad.frontend import adapter, overloads
+from irad.frontend import adapter, boxes, overloads
 from irad.frontend import target as irad_target
 from irad.frontend.target import need
 from irad.rewrite import CONTAINERS
 
 _numba: Any = need("numba", "njit")
 _errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "ForceLiteralArg")
-_types: Any = need("numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType")
+_types: Any = need(
+    "numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType", "ListType", "DictType"
+)
 _PLAIN: tuple[Any, ...] = tuple(
     getattr(_types, name)
     for name in (
@@ -144,6 +146,8 @@ def _plain_type(kind: Any) -> bool:
         case _types.ClassInstanceType():
             # that its attributes are not given other arrays is seen to elsewhere
             return all(map(_plain_type, kind.struct.values()))
+        case _types.ListType() | _types.DictType():
+            return boxes.is_box(kind)
         case _:
             return isinstance(kind, _PLAIN)
 

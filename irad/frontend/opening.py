@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from irad.errors import BadArgumentValue
-from irad.frontend import boxes
+from irad.frontend import boxes, entries, items
 from irad.frontend.abi import floats_in
 from irad.frontend.boxes import Opened, opened
 from irad.frontend.shadows import Code, View
@@ -27,6 +27,10 @@ def open_value(code: Code, kind: Any, value: Any) -> Any:
         inside = _optional(code, kind, value)
     elif isinstance(kind, _types.Record):
         inside = [_record(code, opened(kind).types[0], value, None)]
+    elif boxes.is_list(kind):
+        inside = items.open_list(code, kind, value)
+    elif boxes.is_dict(kind):
+        inside = entries.open_dict(code, kind, value)
     else:
         inside = _attributes(code, kind, value)
     return code.context.make_tuple(code.builder, opened(kind), inside)
@@ -80,7 +84,12 @@ def close_value(code: Code, kind: Opened, value: Any, own: Any = None) -> Any:
     b, context, origin = code.builder, code.context, kind.origin
     if isinstance(origin, _types.Optional):
         return _option(code, origin, *(b.extract_value(value, i) for i in (0, 1)))
-    source = code.fields(View("", kind.types[0], b.extract_value(value, 0)))
+    first = View("", kind.types[0], b.extract_value(value, 0))
+    if boxes.is_list(origin):
+        return items.new_list(code, origin, first)
+    if boxes.is_dict(origin):
+        return entries.new_dict(code, origin, [View("", kind.types[i], b.extract_value(value, i)) for i in (0, 1)])
+    source = code.fields(first)
     if isinstance(origin, _types.Record):
         memory = _cgutils.alloca_once(b, context.get_data_type(origin))
         _cgutils.raw_memcpy(b, memory, source.data, source.nitems, source.itemsize)
@@ -162,7 +171,7 @@ def _data(code: Code, kind: Opened, value: Any) -> Any:
 def instances(code: Code, kind: Any, value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The instances in an opened value: their names and where they lie."""
     if isinstance(kind, _types.BaseTuple):
-        if boxes.is_opened_instance(kind):
+        if isinstance(kind, Opened) and boxes.is_instance(kind.origin):
             yield name, code.builder.ptrtoint(_data(code, kind, value), code.word(0).type)
         for i, (suffix, inner) in enumerate(boxes.suffixes(kind)):
             yield from instances(code, inner, code.builder.extract_value(value, i), f"{name}{suffix}")

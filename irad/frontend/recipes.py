@@ -237,12 +237,15 @@ class Tangent(Recipe):
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             code = Code(context, builder, zip([*own, *dots], values, strict=True))
             frame = Frame(code, self.kernel, own, values[:count])
-            pair = self._run(frame, Tangents(code, self, own, dots, values[count:]), choice)
+            given = zip(self.wrt, self.extras, dots, values[count:], strict=True)
+            fitted = [frame.fitted(*each) for each in given]
+            tangents = Tangents(code, self, own, [kind for kind, _ in fitted], [value for _, value in fitted])
+            pair = self._run(frame, tangents, choice, values[count:])
             return context.make_tuple(builder, returned, pair)
 
         return returned(*own, *dots), generate
 
-    def _run(self, frame: Frame, tangents: Tangents, choice: Versions) -> tuple[Any, Any]:
+    def _run(self, frame: Frame, tangents: Tangents, choice: Versions, given: Sequence[Any]) -> tuple[Any, Any]:
         code, b = frame.code, frame.code.builder
         own, dots = frame.arrays(self.wrt, arguments.has_shadow), tangents.views(self.wrt)
         type = code.context.call_conv.get_return_type(choice.first.result).pointee
@@ -264,6 +267,10 @@ class Tangent(Recipe):
             return call(code, version, "forward", [*slots, *flat, *self._tangents(frame, tangents, made, version)])
 
         outcome = attempt(frame, choice, frame.overlapping(self.wrt), run, made.release)
+        if self.given:
+            frame.refuse_changed(choice, self.wrt)
+            for i, value, fitted in zip(self.wrt, given, tangents.values, strict=True):
+                frame.put_back(tangents.own[i], value, fitted)
         value, dot = (
             code.context.get_returned_value(b, choice.first.result, b.load(slot)) for slot in (result, result_dot)
         )

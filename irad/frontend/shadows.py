@@ -37,7 +37,7 @@ _BIT = _ir.IntType(1)
 class View:
     """An array at run time: what to call it, its Numba type, and its LLVM value.
 
-    apart: it is the numbers of an instance, whose memory no array of the call shares.
+    apart: it is the numbers of an instance or the items of a list, whose memory no array of the call shares.
     """
 
     name: str
@@ -63,11 +63,13 @@ class Code:
 
     held: types and values of which the generated function holds a reference while this code runs. An exception that
     leaves from here has to drop them, for Numba does not, and to do what `on_failure` lists.
+    temporaries: types and values of what was made of arguments; the frame gives them back.
     """
 
     def __init__(self, context: Any, builder: Any, held: Iterable[tuple[Any, Any]] = ()) -> None:
         self.context, self.builder = context, builder
         self.on_failure: list[Callable[[], None]] = []
+        self.temporaries: list[tuple[Any, Any]] = []
         self._held = list(held)
         self._leaving: dict[tuple[Callable[[], None], ...], Any] = {}
 
@@ -228,7 +230,7 @@ def zeros(code: Code, kind: Any, shape: Sequence[Any], itemsize: int) -> Any:
     for length in shape:
         size = b.mul(size, length)
     meminfo, data = _zeroed(code, size)
-    return _populated(code, kind, data, shape, itemsize, meminfo)
+    return populated(code, kind, data, shape, itemsize, meminfo)
 
 
 def reshaped(code: Code, view: View, kind: Any, shape: Sequence[Any]) -> Any:
@@ -236,10 +238,11 @@ def reshaped(code: Code, view: View, kind: Any, shape: Sequence[Any]) -> Any:
     proxy = code.fields(view)
     code.context.nrt.incref(code.builder, view.kind, view.value)
     itemsize = code.context.get_abi_sizeof(code.context.get_data_type(kind.dtype))
-    return _populated(code, kind, proxy.data, shape, itemsize, proxy.meminfo)
+    return populated(code, kind, proxy.data, shape, itemsize, proxy.meminfo)
 
 
-def _populated(code: Code, kind: Any, data: Any, shape: Sequence[Any], itemsize: int, meminfo: Any) -> Any:
+def populated(code: Code, kind: Any, data: Any, shape: Sequence[Any], itemsize: int, meminfo: Any) -> Any:
+    """A C-ordered array over memory, which `meminfo` keeps alive (or somebody else, when it is None)."""
     made = code.context.make_array(kind)(code.context, code.builder)
     code.context.populate_array(
         made,

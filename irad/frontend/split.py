@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irad.frontend import arguments, shadows
 from irad.frontend.arguments import Kernel, derivative_type, like
-from irad.frontend.boxes import closed, opened
+from irad.frontend.boxes import closed, holds_containers, opened
 from irad.frontend.calls import Compiled, Outcome, call, flattened
 from irad.frontend.frame import Frame, Shadows, Versions, attempt, versions
 from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_pointers, slot, tuple_type
@@ -60,7 +60,8 @@ class Augmented(Recipe):
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, kinds, values)
-            result, parts = self._run(frame, choice)
+            recipe = replace(self, protect=self.protect or any(map(holds_containers, kinds)))  # these move their items
+            result, parts = recipe._run(frame, choice)
             parts[ARGUMENTS] = context.make_tuple(builder, state.types[ARGUMENTS], parts[ARGUMENTS])
             parts[SHADOWS] = context.make_tuple(builder, state.types[SHADOWS], parts[SHADOWS])
             return context.make_tuple(builder, returned, [result, context.make_tuple(builder, state, parts)])

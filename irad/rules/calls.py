@@ -21,6 +21,9 @@ RAISED = "NRT_Allocate"
 ARRAYS = frozenset({"irad_alloc"})
 """Those whose memory is the data of an array, whose elements are never pointers."""
 
+RESIZED = "irad_resized"
+"""The function that tells the caller what a container of its own has become, when the kernel changed its length."""
+
 _SIZES = ("i32", "i64")
 
 COPIES = frozenset(f"llvm.{name}.p0.p0.{size}" for name in ("memcpy", "memcpy.inline", "memmove") for size in _SIZES)
@@ -131,7 +134,7 @@ def _bare(name: str) -> str:
 def is_inactive(name: str) -> bool:
     """Whether the function neither takes part in any derivative nor writes memory of the kernel."""
     bare = _bare(name)
-    return bare in _HINTS_TO_LLVM or name in _RUNTIME or is_integer(name)
+    return bare in _HINTS_TO_LLVM or name in _RUNTIME or name == RESIZED or is_integer(name)
 
 
 def is_integer(name: str) -> bool:

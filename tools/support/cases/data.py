@@ -146,7 +146,22 @@ def _weigh(record, x):
     return record.weight**2 * record.count
 
 
-_BY_DEVICE, _BY_RECORD = (irad.grad(numba.njit(function)) for function in (_drive, _weigh))
+def _chain(values):
+    for i in range(1, len(values)):
+        values[i] *= values[i - 1]
+    return values[-1]
+
+
+def _squares(values):
+    total = 0.0
+    for key, value in values.items():
+        total += key * value**3
+    return total
+
+
+_BY_DEVICE, _BY_RECORD, _BY_LIST, _BY_DICT = (
+    irad.grad(numba.njit(function)) for function in (_drive, _weigh, _chain, _squares)
+)
 
 
 def _instance_argument(x, gain):
@@ -159,6 +174,21 @@ def _record_argument(x):
     made[0].weight = x
     made[0].count = 3
     return _BY_RECORD(made[0], x)[()].weight
+
+
+def _list_argument(x):
+    made = List()
+    for value in x:
+        made.append(value)
+    bar = _BY_LIST(made)
+    return bar[0] * bar[1]
+
+
+def _dict_argument(x):
+    made = Dict()
+    for i in range(x.size):
+        made[i] = x[i]
+    return _BY_DICT(made)[1] * x[2]
 
 
 def _constant_list(x):
@@ -189,6 +219,8 @@ GROUP = Group(
         row("typed.Dict", _typed_dict, x=X),
         row("dictionary of arrays, pairs as keys", _dict_of_arrays, x=X, y=Y),
         row("dictionary of text", _dict_of_text, x=X),
+        row("gradient by a typed.List", _list_argument, x=X),
+        row("gradient by a typed.Dict", _dict_argument, x=X),
         row("set of integers", _set, x=X, i=np.array([3, 1, 3])),
         row("jitclass", _jitclass, x=X, gain=A),
         row("gradient by a jitclass instance", _instance_argument, x=X, gain=A),
