@@ -530,7 +530,7 @@ _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
 _TARGET = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
 _LATCH = re.compile(r"  br i1 (%\S+), label %(\S+), label %(\S+?)(?:,|$)")
 _COMPARE = r"^  {} = icmp (?:samesign )?(\w+) i\d+ (%\S+), (-?\d+)(?:,|$)"
-_STEP = r"^  {} = add (?:n[us]w )*i(\d+) (%\S+), (-?\d+)"
+_STEP = r"^  {} = (add|mul|shl|lshr|ashr) (?:n[us]w |exact )*i(\d+) (%\S+), (-?\d+)"
 _PHI = r"^  {} = phi i\d+ \[ (\S+), %(\S+) \], \[ (\S+), %(\S+) \]"
 
 
@@ -669,17 +669,41 @@ def _trips(inside: str, test: str, latch: str, continues: bool) -> int | None:
         after = values.pop(latch, "")
         step = re.search(_STEP.format(re.escape(after)), inside, re.MULTILINE) if after.startswith("%") else None
         start = next(iter(values.values()), "")
-        if step is None or step[2] != counter or tested not in (counter, after) or not re.fullmatch(r"-?\d+", start):
+        if step is None or step[3] != counter or tested not in (counter, after) or not re.fullmatch(r"-?\d+", start):
             continue
-        return _count(int(start), int(step[3]), int(step[1]), predicate, bound, tested == after, continues)
+        move = _Step(step[1], int(step[2]), int(step[4]))
+        return _count(int(start), move, predicate, bound, tested == after, continues)
     return None
 
 
-def _count(start: int, step: int, bits: int, predicate: str, bound: int, after: bool, continues: bool) -> int | None:
+@dataclass(frozen=True)
+class _Step:
+    """What an iteration does to a loop's counter. Halving it, as a power by squaring does, is as good as counting."""
+
+    op: str
+    bits: int
+    by: int
+
+    def after(self, value: int) -> int:
+        match self.op:
+            case "add":
+                value += self.by
+            case "mul":
+                value *= self.by
+            case "shl":
+                value <<= self.by
+            case "ashr":
+                value >>= self.by
+            case _:
+                value = value % (1 << self.bits) >> self.by
+        return _signed(value, self.bits)
+
+
+def _count(start: int, step: _Step, predicate: str, bound: int, after: bool, continues: bool) -> int | None:
     value = start
     for trip in range(1, _MOST_TRIPS + 1):
-        following = _signed(value + step, bits)
-        if _holds(predicate, following if after else value, bound, bits) != continues:
+        following = step.after(value)
+        if _holds(predicate, following if after else value, bound, step.bits) != continues:
             return trip
         value = following
     return None

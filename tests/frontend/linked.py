@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from numba import njit, types
@@ -11,15 +12,21 @@ from numba.core.datamodel import ArgPacker, default_manager
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
+from irad import llvm
+from irad.emit.module import assemble
+from irad.emit.runtime import resized
 from irad.errors import Unsupported
-from irad.frontend import abi, layout, target
-from irad.frontend.boxes import opened
+from irad.frontend import abi, entries, items, layout, target
+from irad.frontend.boxes import is_dict, opened
 from irad.frontend.lower import Lowered
 from irad.frontend.opening import open_value
 from irad.frontend.operations import completed
 from irad.frontend.shadows import Code
+from irad.ir.model import Module
 from irad.ir.types import PTR
+from irad.ir.write import write
 from irad.program import argument_leaves, normalized
+from irad.rules.calls import RESIZED
 
 
 def normal_form(lowered: Lowered) -> str:
@@ -67,12 +74,16 @@ define ptr @{name}(i64 %size, i32 %align) noinline {{
 def runnable(text: str, lowered: Lowered) -> str:
     """`text` with an allocator, and an `entry` that hands returned arrays over to the caller."""
     text = completed([text])
-    if not re.search(r"^declare .*@irad_alloc\(", text, re.MULTILINE) and "NRT_" in text:
+    if not re.search(r"^declare .*@irad_(alloc|tape)\(", text, re.MULTILINE) and "NRT_" in text:
         return text.replace(lowered.name, entry(lowered))  # counts its references itself
     text = re.sub(r"^declare .*@irad_alloc\(.*$", _ALLOCATOR, text, flags=re.MULTILINE)
     for name in ("irad_list", "irad_tape"):
         text = re.sub(rf"^declare .*@{name}\(.*$", _LISTS.format(name=name), text, flags=re.MULTILINE)
-    return "\n".join([text, "declare ptr @malloc(i64)", _entry_text(lowered)])
+    text = "\n".join([text, "declare ptr @malloc(i64)", _entry_text(lowered)])
+    if f"declare void @{RESIZED}(" in text:
+        helper = replace(resized(), linkage=())
+        text = llvm.joined([text, write(assemble(Module(), [helper], (), ""))])
+    return text
 
 
 def _entry_text(lowered: Lowered) -> str:
@@ -137,11 +148,22 @@ def calling(library: Any, symbol: str, signature: Any) -> Any:
         for i, value in zip(given, values, strict=True):
             every[i] = value
         convention, code = context.call_conv, Code(context, builder)
-        every = [open_value(code, kind, value) for kind, value in zip(signature.args, every, strict=True)]
+        pairs = [
+            (kind, value, open_value(code, kind, value)) for kind, value in zip(signature.args, every, strict=True)
+        ]
+        containers = [one for pair in pairs for one in items.taken(code, "", *pair)]
+        every = [value for _, _, value in pairs]
         taken = list(map(opened, signature.args))
         kind = convention.get_function_type(sig.return_type, taken)
         function = cgutils.get_or_insert_function(builder.module, kind, symbol)
         status, result = convention.call_function(builder, function, sig.return_type, taken, every)
+        for one in containers:
+            if is_dict(one.kind):
+                entries.give_back(code, one, resizes=True)
+            else:
+                items.give_back(code, one)
+        for made, value in code.temporaries:
+            context.nrt.decref(builder, made, value)
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
         return imputils.fix_returning_optional(context, builder, sig, status, result)

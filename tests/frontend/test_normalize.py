@@ -52,15 +52,15 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-@pytest.mark.parametrize("name", ["typed_list_of_arrays", "typed_dict", "typed_list"])
-def test_containers_keep_their_reference_counts(name: str) -> None:
-    case = CASES[name]
+def test_containers_of_arrays_keep_their_reference_counts() -> None:
+    case = CASES["typed_list_of_arrays"]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
     assert "@NRT_decref(" in text and "irad_alloc" not in text
 
 
-def test_an_instance_that_is_given_is_taken_apart() -> None:
-    case = CASES["jitclass_argument"]
+@pytest.mark.parametrize("name", ["jitclass_argument", "typed_dict", "typed_list"])
+def test_instances_and_containers_of_numbers_that_are_given_are_taken_apart(name: str) -> None:
+    case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
     assert "NRT_incref" not in text and "NRT_decref" not in text and "irad.rebound" not in text
     assert not re.search(r"alloca \[\d+ x i8\]", text)
@@ -125,7 +125,7 @@ entry:
 loop:
   %i = phi {type} [ {start}, %entry ], [ %next, %loop ]
   store {type} %i, ptr %p
-  %next = add {type} %i, {step}
+  %next = {op} {type} %i, {by}
   %more = icmp {test}, {bound}
   br i1 %more, label {targets}
 done:
@@ -144,6 +144,10 @@ done:
         ("i64", 0, 1, "eq i64 %next", 0, True, 1),
         ("i8", 120, 1, "ne i8 %next", -128, True, 8),
         ("i64", 3, -1, "ult i64 %next", 10, True, 4),
+        ("i64", 2, "lshr 1", "eq i64 %next", 0, False, 2),
+        ("i64", -5, "ashr 1", "slt i64 %next", -1, True, 3),
+        ("i64", 1, "shl 3", "ult i64 %next", 100, True, 3),
+        ("i64", 1, "mul 3", "ne i64 %next", 27, True, 3),
         ("i64", 0, 1, "slt i64 %next", 500, True, None),
         ("i64", 0, 0, "slt i64 %next", 5, True, None),
     ],
@@ -151,14 +155,15 @@ done:
 def test_trips(
     type: str,
     start: int,
-    step: int,
+    step: int | str,
     test: str,
     bound: int,
     stays: bool,
     trips: int | None,
 ) -> None:
     targets = "%loop, label %done" if stays else "%done, label %loop"
-    text = LOOP.format(type=type, start=start, step=step, test=test, bound=bound, targets=targets)
+    op, by = ("add", step) if isinstance(step, int) else step.split()
+    text = LOOP.format(type=type, start=start, op=op, by=by, test=test, bound=bound, targets=targets)
     tagged = rewrite.tag_short_loops(text)
     assert (tagged is not None) == (trips is not None)
     if tagged:
@@ -168,7 +173,15 @@ def test_trips(
         llvm._standard(module)
         assert not re.search(r"^\S*loop.*:\n.*phi", str(module), re.MULTILINE)
         predicate = test.split(maxsplit=1)[0]
-        assert rewrite._count(start, step, int(type[1:]), predicate, bound, "%next" in test, stays) == trips
+        move = rewrite._Step(op, int(type[1:]), int(by))
+        assert rewrite._count(start, move, predicate, bound, "%next" in test, stays) == trips
+
+
+def test_a_power_with_a_constant_exponent_is_a_product() -> None:
+    def kernel(x):
+        return x[0] ** 2 + x[1] ** -3 + x[2] ** 11
+
+    assert "phi double" not in normal(kernel, numba.float64[::1])
 
 
 def test_optimize_keeps_what_it_is_told_and_vectorises() -> None:
