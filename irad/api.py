@@ -191,7 +191,14 @@ def _derive(query: calls.Query) -> calls.Derivative:
     from irad import pipeline  # noqa: PLC0415
 
     request = pipeline.Request(
-        query.dispatcher, query.argtypes, query.mode, query.activity, query.aliased, query.strict, query.value
+        query.dispatcher,
+        query.argtypes,
+        query.mode,
+        query.activity,
+        aliased=query.aliased,
+        strict=query.strict,
+        value=query.value,
+        fresh=query.fresh,
     )
     return cast(calls.Derivative, pipeline.derive(request))
 

@@ -60,6 +60,8 @@ class Request:
     arrays and floats, have shadows; in forward mode floats have tangents); "shadowed" (only the arrays have).
     aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
     value: whether the result is wanted too (mode "reverse"); where it is not, its memory is not filled.
+    fresh: whether the shadows of arguments begin undefined, and are filled (mode "reverse"; contiguous arrays, not
+    `aliased`); otherwise adjoints are added to what they hold.
     """
 
     dispatcher: Any
@@ -69,6 +71,7 @@ class Request:
     aliased: bool = False
     strict: bool = False
     value: bool = True
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,8 @@ class Derivation:
         stable = _with_shadows(stable, canon)
         needed = needs(canon, pointers, held, active) if backward else None
         summed = Accumulation(canon.flow, pointers, held, active, canon.scratch)
-        planned = plan(canon, stable, needed, summed) if needed is not None else None
+        fresh = self.fresh(function) if is_root else []
+        planned = plan(canon, stable, needed, summed, fresh) if needed is not None else None
         name = f"irad.{_short(key.function)}.{len(self.functions)}"
         result = Analysed(
             key,
@@ -285,6 +289,13 @@ class Derivation:
         if negations(function, held):
             held = kinds(function, pointers, distances, seeds, layouts, floats)
         return pointers, distances, held
+
+    def fresh(self, function: Function) -> list[Argument]:
+        """Arguments whose shadows begin undefined. A returned array may be one of them: its seed must not be lost."""
+        if not self.request.fresh or any(leaf.role == "data" for leaf in self.result):
+            return []
+        pairs = zip(function.arguments[2:], self.flat(), strict=True)
+        return [a for a, (leaf, what) in pairs if entry.holds_floats(leaf) and entry.has_derivative(leaf, what)]
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
         """Pointer arguments that overlap no other memory."""
@@ -391,6 +402,7 @@ class Derivation:
             self.checks(),
             self.request.value,
             self.counts_references,
+            self.request.fresh,
         )
 
     def checks(self) -> tuple[tuple[int, int], ...]:
@@ -412,7 +424,7 @@ class Derivation:
     def symbol(self) -> str:
         """A name for the entries that no other derivative has: two caches may meet in one process."""
         asked = self.request
-        content = repr((self.texts, asked.mode, asked.activity, asked.aliased, self.flags, asked.value))
+        content = repr((self.texts, asked.mode, asked.activity, asked.aliased, self.flags, asked.value, asked.fresh))
         return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
 
     @cached_property

@@ -13,6 +13,7 @@ from enum import Enum
 
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.canonical import Canonical
+from irad.analysis.covers import Cover, covers
 from irad.analysis.flow import Flow, Loop
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
@@ -95,10 +96,19 @@ class Place:
         return min(alignment_of(self.type), 8)
 
 
+@dataclass(frozen=True)
+class Range:
+    """Where the augmented function notes which bytes of a shadow, `low` to `high` (excluded), the reverse stores."""
+
+    low: Place
+    high: Place
+
+
 @dataclass
 class Plan:
     """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
-    wait for the end of a loop; `twins` are those of `Needs`."""
+    wait for the end of a loop; `twins` are those of `Needs`. `covers`: loads whose adjoints are stored, not added, into
+    fresh shadows; `ranges`: where, for each of these."""
 
     accumulation: Accumulation
     twins: dict[Instruction, Instruction]
@@ -109,6 +119,8 @@ class Plan:
     buffers: dict[Loop, list[Buffer]] = field(default_factory=dict[Loop, list[Buffer]])
     frame_size: int = 0
     stripes: dict[Loop, Stripes] = field(default_factory=dict[Loop, Stripes])
+    covers: dict[Load, Cover] = field(default_factory=dict[Load, Cover])
+    ranges: dict[Argument, Range] = field(default_factory=dict[Argument, "Range"])
 
     def __str__(self) -> str:
         lines = [f"frame of {self.frame_size} bytes"]
@@ -122,6 +134,7 @@ class Plan:
                 kind = "growing" if buffer.growing else "sized on entry"
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
         lines += [f"{loop} is reversed as {split}" for loop, split in self.stripes.items()]
+        lines += [f"{cover.loop} fills the shadow of %{cover.argument.name}" for cover in self.covers.values()]
         return "\n".join(lines)
 
     def describe(self, lines: Lines) -> str:
@@ -140,6 +153,9 @@ class Plan:
                 said.append(f"buffer of {loop}, {kind}, {len(buffer.members)} members")
         for loop, split in self.stripes.items():
             said.append(f"{lines.loop(loop.latch, str(loop))} is reversed as {split}")
+        for cover in self.covers.values():
+            loop = lines.loop(cover.loop.latch, str(cover.loop))
+            said.append(f"{loop} fills the shadow of {lines.label(cover.argument)}")
         return "\n".join(said)
 
 
@@ -150,15 +166,27 @@ def _where(place: Place, lines: Lines | None = None) -> str:
     return f"the tape of {lines.loop(loop.latch, str(loop)) if lines else loop}"
 
 
-def plan(canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accumulation) -> Plan:
-    """Keep, recompute or save for everything in `needs`, and where what is saved lies; which loops are split."""
+def plan(
+    canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accumulation, fresh: Iterable[Argument] = ()
+) -> Plan:
+    """Keep, recompute or save for everything in `needs`, and where what is saved lies; which loops are split.
+
+    fresh: arguments whose shadows begin undefined, and are the derivative's to fill.
+    """
     variation = Variation(canonical, memory, accumulation.objects)
     decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
-    result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation))
+    filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)}
+    result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling))
+    result.covers = {load: cover for load, cover in filling.items() if _is_first(cover, result.stripes)}
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result
+
+
+def _is_first(cover: Cover, split: dict[Loop, Stripes]) -> bool:
+    """Whether what `cover` stores comes before all that is added to that shadow, where its loop is split."""
+    return cover.loop not in split or cover.load in split[cover.loop].groups[0]
 
 
 PURE = (Binary, Cast, Compare, Select, Gep, ExtractValue, InsertValue, ExtractElement, InsertElement, Shuffle)
@@ -341,6 +369,8 @@ class _Layout:
         for value in saved:
             loops = [] if isinstance(value, Argument) else self.flow.chain(self.flow.block_of[_inst(value)])
             self.result.place[value] = self.place(_stored(_type(value)), loops, self.varying(value))
+        for cover in self.result.covers.values():
+            self.result.ranges[cover.argument] = Range(self.in_frame(I64), self.in_frame(I64))
         self.result.frame_size = _aligned(self.result.frame_size, 16)
 
     def in_frame(self, type: Type) -> Place:

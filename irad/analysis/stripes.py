@@ -8,6 +8,7 @@ memory that it does not add to: then every one of the loops may read them again,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from irad.analysis.accumulation import Accumulation
@@ -37,19 +38,19 @@ class Stripes:
         return f"{len(self.groups)} loops" + (", where memory lies apart" if self.meetings else "")
 
 
-def stripes(canonical: Canonical, accumulation: Accumulation) -> dict[Loop, Stripes]:
-    """The loops whose reverse is worth splitting, and how."""
+def stripes(canonical: Canonical, accumulation: Accumulation, first: Collection[Load]) -> dict[Loop, Stripes]:
+    """The loops whose reverse is worth splitting, and how; loads of `first` belong to a first loop where they can."""
     found: dict[Loop, Stripes] = {}
     for loop in canonical.reversal.loops:
-        split = _Splitter(canonical, accumulation, loop).split() if loop.blocks == {loop.latch} else None
+        split = _Splitter(canonical, accumulation, loop, first).split() if loop.blocks == {loop.latch} else None
         if split is not None:
             found[loop] = split
     return found
 
 
 class _Splitter:
-    def __init__(self, canonical: Canonical, accumulation: Accumulation, loop: Loop) -> None:
-        self.canonical, self.accumulation, self.loop = canonical, accumulation, loop
+    def __init__(self, canonical: Canonical, accumulation: Accumulation, loop: Loop, first: Collection[Load]) -> None:
+        self.canonical, self.accumulation, self.loop, self.first = canonical, accumulation, loop, first
         self.objects, self.activity = accumulation.objects, accumulation.activity
         self.block: Block = loop.latch
 
@@ -100,7 +101,7 @@ class _Splitter:
     def groups(self, loads: list[Load]) -> list[list[Load]]:
         """The loads, such that in a group no two may add to the same shadow from different places."""
         found: list[list[Load]] = []
-        for load in loads:
+        for load in sorted(loads, key=lambda load: load not in self.first):
             for group in found:
                 if all(load.pointer is other.pointer or not self.may_meet(load, other) for other in group):
                     group.append(load)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from irad.analysis.canonical import FRAME
+from irad.analysis.covers import Cover
 from irad.analysis.flow import Loop
 from irad.emit import calls as call_rules
 from irad.emit.body import Body, Subject, make_function
@@ -149,13 +150,25 @@ class Augmented(Body):
     # --- buffers ---
 
     def open(self, loop: Loop) -> None:
-        """At the preheader of `loop`: take memory for its buffers."""
+        """At the preheader of `loop`: take memory for its buffers, and note what its reverse will store."""
+        for cover in self.plan.covers.values():
+            if cover.loop is loop:
+                self.note_range(cover)
         for buffer in self.plan.buffers.get(loop, []):
             if buffer.growing:
                 self.out.store(integer(0, I64), self.growing[buffer].capacity)
                 self.out.store(zero(PTR), self.growing[buffer].pointer)
             else:
                 self.open_sized(buffer)
+
+    def note_range(self, cover: Cover) -> None:
+        out, range = self.out, self.plan.ranges[cover.argument]
+        low: Value = integer(cover.start.constant, I64)
+        for value, factor in cover.start.terms.items():
+            low = out.binary("add", low, out.binary("mul", self.value(value), integer(factor, I64)))
+        length = out.binary("mul", self.count_before(cover.loop, cover.loop), integer(size_of(cover.load.type), I64))
+        for place, end in ((range.low, low), (range.high, out.binary("add", low, length))):
+            self.mark_tape(out.store(end, self.address(place)))
 
     def open_sized(self, buffer: Buffer) -> None:
         out = self.out

@@ -7,7 +7,7 @@ and collects, hands returned arrays to the caller, and gives up everything else,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from irad.errors import Unsupported
 from irad.ir.build import Builder
 from irad.ir.model import Argument, Block, Constant, Function, Global, Value, integer
 from irad.ir.types import I1, I8, I32, I64, PTR, VOID, Array, Float, FunctionType, Type, size_of
+from irad.plan import Place, Range
 
 ALIASED = 0x1AD1
 NULL = Constant(PTR, "null")
@@ -57,7 +58,8 @@ class Interface:
     `arguments` holds the leaves of each argument, `activity` what is asked of it (as in `pipeline.Request`), `result`
     the leaves of the return value and `result_type` its layout in memory. `checks` are pairs of LLVM arguments (by
     position) that must not overlap. `value`: whether a reverse entry leaves the result. `counted`: whether the program
-    counts references by itself, so that its result belongs to the caller already.
+    counts references by itself, so that its result belongs to the caller already. `fresh`: whether
+    shadows of arguments begin undefined (mode "reverse").
     """
 
     arguments: tuple[tuple[Leaf, ...], ...]
@@ -67,6 +69,7 @@ class Interface:
     checks: tuple[tuple[int, int], ...]
     value: bool = True
     counted: bool = False
+    fresh: bool = False
 
     def flat(self) -> list[tuple[Leaf, str]]:
         """Every leaf with its argument's activity, in the order of the LLVM parameters after retptr and excinfo."""
@@ -105,6 +108,7 @@ class Entry:
         self.function.blocks.append(self.out.block)
         self.code = Code(self.function, self.out)
         self.heap: Value = NULL
+        self.supplied: Sequence[Value] = ()  # shadows that the caller gives
 
     # --- memory ---
 
@@ -165,6 +169,7 @@ class Entry:
     def shadows(self, given: Sequence[Value], result_shadow: Value, failed: Block) -> list[Value]:
         """A shadow for every pointer argument that needs one: the caller's, the return value's, or a fresh one for an
         array that is not differentiated but that active data passes through (a workspace)."""
+        self.supplied = given
         supplied = iter(given)
         by_position: dict[int, Value] = {}
         for position, (leaf, what) in enumerate(self.interface.flat()):
@@ -198,6 +203,39 @@ class Entry:
         self.fill_zero(buffer, size)
         self.workspaces.append((buffer, size))
         return self.out.offset(buffer, self.out.binary("sub", integer(0, I64), low))
+
+    def fresh_shadows(self) -> Iterator[tuple[Value, Value, Range | None]]:
+        """The shadows of arguments, their bytes, and where the augmented function will note what the reverse stores."""
+        arguments, ranges = self.subject.function.arguments, self.subject.planned().ranges
+        supplied = iter(self.supplied)
+        for position, (leaf, what) in enumerate(self.interface.flat()):
+            if holds_floats(leaf) and has_derivative(leaf, what):
+                size = self.out.binary("mul", self.flat[position - 2], integer(leaf.itemsize, I64))
+                yield next(supplied), size, ranges.get(arguments[position + 2])
+
+    def clear(self, frame: Value) -> None:
+        """Before the augmented function: zero the shadows, or say that nothing of them will be stored, which holds
+        where the primal does not come to the loop in question."""
+        for shadow, size, range in self.fresh_shadows():
+            if range is None:
+                self.fill_zero(shadow, size)
+            else:
+                for place in (range.low, range.high):
+                    self.out.store(integer(0, I64), self.out.offset(frame, place.offset))
+
+    def clear_outside(self, frame: Value) -> None:
+        """After the augmented function: zero what the reverse will not store before it reads it."""
+        for shadow, size, range in self.fresh_shadows():
+            if range is not None:
+                low, high = (self.loaded_end(frame, place, size) for place in (range.low, range.high))
+                self.fill_zero(shadow, low)
+                self.fill_zero(self.out.offset(shadow, high), self.out.binary("sub", size, high))
+
+    def loaded_end(self, frame: Value, place: Place, size: Value) -> Value:
+        """The end of a range, at most `size`: a primal that reads out of bounds must not make this write there."""
+        end = self.out.load(I64, self.out.offset(frame, place.offset))
+        bounded = self.out.call("llvm.smax.i64", I64, [end, integer(0, I64)])
+        return self.out.call("llvm.smin.i64", I64, [bounded, size])
 
     # --- results ---
 
@@ -428,8 +466,12 @@ def reverse(
     entry.check()
     failed = Block("out.of.memory")
     shadows = entry.shadows(given, shadow, failed)
+    if interface.fresh:
+        entry.clear(frame)
     status = out.call(augmented, I32, [result, entry.excinfo, *entry.flat, *shadows, frame])
     entry.end(status, failed)
+    if interface.fresh:
+        entry.clear_outside(frame)
     seeds.put(entry, shadow)
     entry.end(out.call(backward, I32, [frame, bars, entry.excinfo]), failed)
     if interface.value:

@@ -148,6 +148,8 @@ class Reverse:
                 memory_rules.move_adjoint(instruction, self)
             case _ if instruction in self.subject.activity:
                 bar = self.take(instruction)
+                if bar is None and instruction in self.plan.covers:
+                    bar = zero(self.tangent_type(instruction))
                 if bar is None:
                     return
                 if isinstance(instruction, Load):
@@ -288,10 +290,14 @@ class Reverse:
     # --- sums over a loop ---
 
     def add_to_shadow(self, load: Load, bar: Value) -> None:
-        """Add `bar` to the shadow of what `load` read: at once, or to a sum that joins it when a loop is over."""
+        """Add `bar` to the shadow of what `load` read: at once, or to a sum that joins it when a loop is over. What
+        comes first to a fresh shadow is stored."""
         if self.part and self.part.skips(load):
             return
         loop = self.summing_loop(load)
+        if load in self.plan.covers:
+            self.mark_shadow(self.out.store(bar, self.look_shadow(load.pointer), load.align), load.pointer)
+            return
         if loop is None:
             self.add_to_memory(load, bar)
             return

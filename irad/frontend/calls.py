@@ -51,6 +51,7 @@ class Query:
     aliased: bool = False
     strict: bool = False
     value: bool = True
+    fresh: bool = False
 
 
 class Compiled:

@@ -146,7 +146,7 @@ class Gradient(Recipe):
         return "value_and_grad" if self.value else "grad"
 
     def query(self, kinds: Sequence[Any], mode: str) -> Query:
-        return replace(super().query(kinds, mode), value=self.value)
+        return replace(super().query(kinds, mode), value=self.value, fresh=_are_contiguous(kinds))
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
         kinds = [arguments.plain(kind) for kind in kinds]
@@ -173,7 +173,7 @@ class Gradient(Recipe):
         one = code.context.get_constant(choice.first.result, 1.0)
 
         def run(outcome: Outcome, version: Compiled) -> Any:
-            made.fill(version.duplicated, mirror=version.query.aliased)
+            made.fill(version.duplicated, mirror=version.query.aliased, zeroed=not version.query.fresh)
             flat = flattened(code, frame.kinds, frame.values)
             pointers = shadow_pointers(code, made.views(version.duplicated))
             slots = [adjoints.result, outcome.excinfo]
@@ -185,6 +185,12 @@ class Gradient(Recipe):
         made.release()
         frame.release()
         return adjoints.value(), inside
+
+
+def _are_contiguous(kinds: Iterable[Any]) -> bool:
+    """Whether each array among arguments of these types fills its memory without gaps."""
+    arrays = (part for kind in kinds for part in arguments.parts(kind) if arguments.has_shadow(part))
+    return all(array.layout in "CF" for array in arrays)
 
 
 def _one_float(kernel: Kernel, result: Any) -> None:

@@ -176,11 +176,11 @@ def shadow_type(kind: Any) -> Any:
     return kind if kind.mutable else kind.copy(readonly=False)
 
 
-def separate(code: Code, view: View) -> Any:
-    """A zeroed array of the same shape and strides, in memory of its own. Returns its LLVM value."""
+def separate(code: Code, view: View, *, zeroed: bool = True) -> Any:
+    """A new array of the same shape and strides, in memory of its own. Returns its LLVM value."""
     where = extent(code, view)
     size = code.builder.sub(where.high, where.low)
-    meminfo, base = _zeroed(code, size)
+    meminfo, base = (_zeroed if zeroed else _buffer)(code, size)
     return _like(code, view, meminfo, code.builder.gep(base, [where.offset]))
 
 
