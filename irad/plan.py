@@ -64,14 +64,17 @@ class How(Enum):
 class Buffer:
     """Tape memory of one entry into `loop`: arrays indexed by iteration, one per member.
 
-    `growing`: the trip count is not known on entry, so records are appended and the buffer moves when it is full.
-    `pointer` and `counts` are where the buffer's address, and the trip counts of the loops inside, are kept.
+    `growing`: the trip count is not known on entry. Then it is a stack, the same for all entries: each iteration adds
+    a record, and the buffer moves when it is full. The way back takes the entries off in the opposite order.
+    `pointer` and `counts` are where the buffer's address, and the trip counts of the loops inside, are kept; `height`
+    is where the number of records of a stack is.
     """
 
     loop: Loop
     growing: bool
     members: list[Place] = field(default_factory=list["Place"])
     pointer: Place | None = None
+    height: Place | None = None
     counts: dict[Loop, Place] = field(default_factory=dict[Loop, "Place"])
 
     @property
@@ -392,10 +395,11 @@ class _Layout:
     def buffer(self, loop: Loop, *, growing: bool) -> Buffer:
         key = loop, growing
         if key not in self.buffers:
-            around = loop.parent.chain if loop.parent else []
+            around = loop.parent.chain if loop.parent and not growing else []
             buffer = self.buffers[key] = Buffer(loop, growing)
             self.result.buffers.setdefault(loop, []).append(buffer)
             buffer.pointer = self.place(PTR, around)
+            buffer.height = self.in_frame(I64) if growing else None
         return self.buffers[key]
 
     def member(self, buffer: Buffer, type: Type, loops: list[Loop]) -> Place:

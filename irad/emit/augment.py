@@ -29,10 +29,11 @@ class Child:
 
 @dataclass
 class _Growing:
-    """The stack slots that hold a growing buffer's address and capacity while its loop runs."""
+    """The stack slots that hold a growing buffer's address, its capacity in records, and the number of these."""
 
     pointer: Value
     capacity: Value
+    height: Value
 
 
 class Augmented(Body):
@@ -47,6 +48,7 @@ class Augmented(Body):
         self.bases: dict[Place, Value] = {}
         self.counts: dict[tuple[Buffer, Loop], Value] = {}
         self.growing: dict[Buffer, _Growing] = {}
+        self.firsts: dict[Buffer, Value] = {}  # the number of the first record of an entry
         self.headers = {loop.header: loop for loop in subject.canonical.reversal.loops}
         self.preheaders: dict[Block, list[Loop]] = {}
         for loop in subject.canonical.reversal.loops:
@@ -70,6 +72,7 @@ class Augmented(Body):
             for loop in self.preheaders.get(block, []):
                 self.open(loop)
             if isinstance(block.end, Return):
+                self.close()
                 self.last[block] = self.out.block
                 self.status_return(block.end)
             else:
@@ -82,7 +85,11 @@ class Augmented(Body):
         for buffers in self.plan.buffers.values():
             for buffer in buffers:
                 if buffer.growing:
-                    self.growing[buffer] = _Growing(self.out.alloca(PTR), self.out.alloca(I64))
+                    cells = _Growing(self.out.alloca(PTR), self.out.alloca(I64), self.out.alloca(I64))
+                    self.growing[buffer] = cells
+                    self.out.store(zero(PTR), cells.pointer)
+                    self.out.store(integer(0, I64), cells.capacity)
+                    self.out.store(integer(0, I64), cells.height)
         for argument in [*self.subject.function.arguments, *self.subject.canonical.shadow_arguments.values()]:
             self.save(argument)
 
@@ -139,10 +146,14 @@ class Augmented(Body):
             return self.out.offset(self.frame, place.offset)
         if buffer.growing:
             base = self.out.load(PTR, self.growing[buffer].pointer)
-            return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
+            return record_address(self.out, base, self.record(buffer), buffer, place)
         counts = {loop: self.counts[buffer, loop] for loop in place.loops}
         index = row_major(self.out, [(self.counter(loop), counts[loop]) for loop in place.loops])
         return self.out.offset(self.bases[place], index, place.type)
+
+    def record(self, buffer: Buffer) -> Value:
+        """The number of this iteration's record of a growing buffer."""
+        return self.out.binary("add", self.firsts[buffer], self.counter(buffer.loop))
 
     def counter(self, loop: Loop) -> Value:
         return self.value(self.subject.canonical.counted[loop].counter)
@@ -156,8 +167,7 @@ class Augmented(Body):
                 self.note_range(cover)
         for buffer in self.plan.buffers.get(loop, []):
             if buffer.growing:
-                self.out.store(integer(0, I64), self.growing[buffer].capacity)
-                self.out.store(zero(PTR), self.growing[buffer].pointer)
+                self.firsts[buffer] = self.out.load(I64, self.growing[buffer].height)
             else:
                 self.open_sized(buffer)
 
@@ -208,15 +218,24 @@ class Augmented(Body):
             memo[value] = self.out.append(new)
         return memo[value]
 
+    def close(self) -> None:
+        """At the end: leave in the frame where the stacks are, and how high."""
+        for buffer, cells in self.growing.items():
+            assert buffer.pointer is not None
+            assert buffer.height is not None
+            for place, type, cell in ((buffer.pointer, PTR, cells.pointer), (buffer.height, I64, cells.height)):
+                self.mark_tape(self.out.store(self.out.load(type, cell), self.address(place)))
+
     def grow(self, loop: Loop) -> None:
         """At the header: make room for this iteration's record."""
         for buffer in self.plan.buffers.get(loop, []):
             if buffer.growing:
-                self.grow_buffer(buffer, self.counter(loop))
+                self.grow_buffer(buffer, self.record(buffer))
 
     def grow_buffer(self, buffer: Buffer, count: Value) -> None:
         out, cells = self.out, self.growing[buffer]
         capacity = out.load(I64, cells.capacity)
+        out.store(out.binary("add", count, integer(1, I64)), cells.height)
         full, enough = self.split("full"), self.split("room")
         out.branch_if(out.compare("uge", count, capacity), full, enough)
         out.block = full
@@ -227,8 +246,6 @@ class Augmented(Body):
         out.call("llvm.memcpy.p0.p0.i64", VOID, [new, old, out.binary("mul", capacity, record), integer(0, I1)])
         out.store(new, cells.pointer)
         out.store(doubled, cells.capacity)
-        assert buffer.pointer is not None
-        self.mark_tape(out.store(new, self.address(buffer.pointer)))
         out.branch(enough)
         out.block = enough
 

@@ -67,6 +67,7 @@ class Reverse:
         self.given: set[Value] = set()  # values to whose slot something was added
         self.slot_types: dict[Value, Type] = {}
         self.counters: dict[Loop, Value] = {}
+        self.heights: dict[Buffer, Value] = {}  # how many records of a stack lie below those of the entry at hand
         self.is_loose = "reassoc" in flags  # whether adjoints may be summed in any order
         self.stripes = self.plan.stripes if self.is_loose else {}
         self.entrances = {loop: Block(f"stripes.{loop.header.name}") for loop in self.stripes}
@@ -85,6 +86,7 @@ class Reverse:
         """The finished function."""
         for loop in self.canonical.reversal.loops:
             self.counters[loop] = self.setup.alloca(I64)
+        self.open_stacks()
         for block in reversed(self.flow.order):
             if block in self.start:
                 self.block(block)
@@ -95,6 +97,14 @@ class Reverse:
         self.entry.body.sort(key=lambda i: not isinstance(i, Alloca))
         self.setup.branch(self.start[self.flow.graph.exit])
         return self.function
+
+    def open_stacks(self) -> None:
+        for buffers in self.plan.buffers.values():
+            for buffer in buffers:
+                if buffer.height is not None:
+                    self.heights[buffer] = slot = self.setup.alloca(I64)
+                    where = self.setup.offset(self.frame, buffer.height.offset)
+                    self.setup.store(self.mark_tape(self.setup.load(I64, where)), slot)
 
     def place_homes(self) -> None:
         """Put what was computed once for many iterations where it belongs."""
@@ -205,9 +215,18 @@ class Reverse:
         for loop in self.flow.chain(way):
             if loop not in around:
                 self.doors[loop] = self.out.block
-                self.set_counter(loop, self.look(self.canonical.last(loop, block)))
+                last = self.look(self.canonical.last(loop, block))
+                self.set_counter(loop, last)
+                self.take_off(loop, last)
                 start = self.entrances.get(loop, start)
         self.out.branch(start)
+
+    def take_off(self, loop: Loop, last: Value) -> None:
+        """Take the records of one entry off the stacks of `loop`: they are read above what is left."""
+        for buffer in self.plan.buffers.get(loop, []):
+            if buffer.growing:
+                count, slot = self.out.binary("add", last, integer(1, I64)), self.heights[buffer]
+                self.out.store(self.out.binary("sub", self.out.load(I64, slot), count), slot)
 
     def hand_over(self, way: Block, bars: list[tuple[Phi, Value]]) -> None:
         for phi, bar in bars:
@@ -441,7 +460,9 @@ class Reverse:
             return self.out.offset(self.frame, place.offset)
         base = self.base(place, buffer)
         if buffer.growing:
-            return record_address(self.out, base, self.counter(buffer.loop), buffer, place)
+            first = self.out.load(I64, self.heights[buffer])
+            count = self.out.binary("add", first, self.counter(buffer.loop))
+            return record_address(self.out, base, count, buffer, place)
         index = row_major(self.out, [(self.counter(loop), self.count(buffer, loop)) for loop in place.loops])
         return self.out.offset(base, index, place.type)
 
@@ -468,7 +489,10 @@ class Reverse:
     def outside(self, buffer: Buffer, key: Place, find: Callable[[], Value]) -> Value:
         """Something that is the same all through one entry of the buffer's loop."""
         loop = buffer.loop
-        home = self.home(loop.depth - 1, lambda outer: self.runs_always(loop.preheader, outer))
+        if buffer.growing:
+            home = self.home(0, lambda _: True)
+        else:
+            home = self.home(loop.depth - 1, lambda outer: self.runs_always(loop.preheader, outer))
         if home is None and loop in self.ways_in and self.here in loop.blocks:
             home = self.thresholds.setdefault(loop, Home(self.ways_in[loop], loop.depth - 1))
         if home is not None:
