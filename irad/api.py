@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from irad.frontend import annotations, calls, functions, inside, whole
-from irad.frontend.annotations import Active, Const, Duplicated, Forward, Mode, Reverse
+from irad.frontend.annotations import (
+    ANNOTATIONS,
+    WITH_SHADOW,
+    Active,
+    Const,
+    Duplicated,
+    Filled,
+    Forward,
+    Mode,
+    Reverse,
+)
 from irad.frontend.callable import DerivativeFunction
 from irad.frontend.differentiable import Differentiable
 from irad.frontend.vjp import Pullback
@@ -91,13 +101,15 @@ def autodiff(mode: Mode, f: Any, *annotated: Any, seed: Any = 1.0) -> tuple[Any,
     Parameters
     ----------
     mode: `irad.Forward` or `irad.Reverse`.
-    annotated: for each argument of `f` its `Const(x)`, `Active(x)` (floats, in reverse) or `Duplicated(x, shadow)`.
+    annotated: for each argument of `f` its `Const(x)`, `Active(x)` (floats, in reverse), `Duplicated(x, shadow)` or
+        `Filled(x, shadow)` (arrays, in reverse).
     seed: reverse only: the cotangent of the result, of its structure; not looked at when there is no float in it.
 
     Returns
     -------
     Reverse: (out, adjoints of the Active arguments). A shadow holds, on entry, the cotangent of its array as the call
-    leaves it (zeros, or a seed) and, on exit, the cotangent of the array as the call finds it.
+    leaves it (zeros, or a seed) and, on exit, the cotangent of the array as the call finds it. What a `Filled` one
+    holds on entry is not looked at; it counts as zeros.
     Forward: (out, tangent_out); shadows of arrays follow what the kernel writes.
 
     Raises
@@ -106,9 +118,9 @@ def autodiff(mode: Mode, f: Any, *annotated: Any, seed: Any = 1.0) -> tuple[Any,
     its array, read-only, or sharing memory with an argument.
     """
     forward = annotations.is_forward(mode)
-    words = [type(one) if isinstance(one, Const | Active | Duplicated) else None for one in annotated]
+    words = [type(one) if isinstance(one, ANNOTATIONS) else None for one in annotated]
     derivative = annotations.annotated(forward, f, words)
-    shadows = [one.shadow for one in annotated if isinstance(one, Duplicated)]
+    shadows = [one.shadow for one in annotated if isinstance(one, WITH_SHADOW)]
     return derivative(*(one.value for one in annotated), *shadows, *(() if forward else (seed,)))
 
 
@@ -211,6 +223,7 @@ __all__ = [
     "Const",
     "Differentiable",
     "Duplicated",
+    "Filled",
     "Forward",
     "Reverse",
     "autodiff",

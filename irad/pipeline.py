@@ -60,8 +60,8 @@ class Request:
     arrays and floats, have shadows; in forward mode floats have tangents); "shadowed" (only the arrays have).
     aliased: whether array arguments may overlap. strict: no reassociation or contraction in adjoint sums.
     value: whether the result is wanted too (mode "reverse"); where it is not, its memory is not filled.
-    fresh: whether the shadows of arguments begin undefined, and are filled (mode "reverse"; contiguous arrays, not
-    `aliased`); otherwise adjoints are added to what they hold.
+    fresh: positions of arguments whose shadows begin undefined, and are filled (mode "reverse"; contiguous arrays, not
+    `aliased`); to what others hold adjoints are added.
     """
 
     dispatcher: Any
@@ -71,7 +71,7 @@ class Request:
     aliased: bool = False
     strict: bool = False
     value: bool = True
-    fresh: bool = False
+    fresh: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -292,10 +292,11 @@ class Derivation:
 
     def fresh(self, function: Function) -> list[Argument]:
         """Arguments whose shadows begin undefined. A returned array may be one of them: its seed must not be lost."""
-        if not self.request.fresh or any(leaf.role == "data" for leaf in self.result):
+        if any(leaf.role == "data" for leaf in self.result):
             return []
-        pairs = zip(function.arguments[2:], self.flat(), strict=True)
-        return [a for a, (leaf, what) in pairs if entry.holds_floats(leaf) and entry.has_derivative(leaf, what)]
+        flags = [i in self.request.fresh for i, group in enumerate(self.leaves) for _ in group]
+        found = zip(function.arguments[2:], self.flat(), flags, strict=True)
+        return [a for a, (leaf, what), fresh in found if fresh and entry.has_shadow(leaf, what)]
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
         """Pointer arguments that overlap no other memory."""

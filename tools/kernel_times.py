@@ -57,11 +57,13 @@ def prepare(module: kernels.KernelModule, arguments: Arguments) -> tuple[Argumen
 def gradient(
     kernel: Callable[..., Any], module: kernels.KernelModule, values: Arguments, shadows: dict[int, np.ndarray]
 ) -> Arguments:
-    """One cotangent per position in WRT, for cotangents of ones. Zeroing the shadows is part of the work."""
-    for i, shadow in shadows.items():
-        shadow.fill(1.0 if i in module.OUTPUTS else 0.0)
+    """One cotangent per position in WRT, for cotangents of ones. Setting the shadows is part of the work."""
+    for i in module.OUTPUTS:
+        shadows[i].fill(1.0)
     annotated = [
-        irad.Duplicated(value, shadows[i]) if i in shadows else (irad.Active if i in module.WRT else irad.Const)(value)
+        (irad.Duplicated if i in module.OUTPUTS else irad.Filled)(value, shadows[i])
+        if i in shadows
+        else (irad.Active if i in module.WRT else irad.Const)(value)
         for i, value in enumerate(values)
     ]
     seed = {} if module.OUTPUTS else {"seed": 1.0}

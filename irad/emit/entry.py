@@ -58,8 +58,8 @@ class Interface:
     `arguments` holds the leaves of each argument, `activity` what is asked of it (as in `pipeline.Request`), `result`
     the leaves of the return value and `result_type` its layout in memory. `checks` are pairs of LLVM arguments (by
     position) that must not overlap. `value`: whether a reverse entry leaves the result. `counted`: whether the program
-    counts references by itself, so that its result belongs to the caller already. `fresh`: whether
-    shadows of arguments begin undefined (mode "reverse").
+    counts references by itself, so that its result belongs to the caller already. `fresh`: positions
+    of arguments whose shadows begin undefined (mode "reverse").
     """
 
     arguments: tuple[tuple[Leaf, ...], ...]
@@ -69,7 +69,7 @@ class Interface:
     checks: tuple[tuple[int, int], ...]
     value: bool = True
     counted: bool = False
-    fresh: bool = False
+    fresh: tuple[int, ...] = ()
 
     def flat(self) -> list[tuple[Leaf, str]]:
         """Every leaf with its argument's activity, in the order of the LLVM parameters after retptr and excinfo."""
@@ -84,6 +84,11 @@ class Interface:
 def holds_floats(leaf: Leaf) -> bool:
     """Whether it is the data of an array whose elements are, or have in them, floats."""
     return bool(leaf.floats)
+
+
+def has_shadow(leaf: Leaf, what: str) -> bool:
+    """Whether a leaf of an argument with activity `what` is the data of an array that comes with a shadow."""
+    return holds_floats(leaf) and has_derivative(leaf, what)
 
 
 def has_derivative(leaf: Leaf, what: str) -> bool:
@@ -173,7 +178,7 @@ class Entry:
         supplied = iter(given)
         by_position: dict[int, Value] = {}
         for position, (leaf, what) in enumerate(self.interface.flat()):
-            if holds_floats(leaf) and has_derivative(leaf, what):
+            if has_shadow(leaf, what):
                 by_position[position] = next(supplied)
         arguments = self.subject.function.arguments
         shadows: list[Value] = []
@@ -207,11 +212,15 @@ class Entry:
     def fresh_shadows(self) -> Iterator[tuple[Value, Value, Range | None]]:
         """The shadows of arguments, their bytes, and where the augmented function will note what the reverse stores."""
         arguments, ranges = self.subject.function.arguments, self.subject.planned().ranges
-        supplied = iter(self.supplied)
-        for position, (leaf, what) in enumerate(self.interface.flat()):
-            if holds_floats(leaf) and has_derivative(leaf, what):
+        supplied, fresh = iter(self.supplied), self.interface.fresh
+        flags = [i in fresh for i, group in enumerate(self.interface.arguments) for _ in group]
+        for position, ((leaf, what), is_fresh) in enumerate(zip(self.interface.flat(), flags, strict=True)):
+            if not has_shadow(leaf, what):
+                continue
+            shadow = next(supplied)
+            if is_fresh:
                 size = self.out.binary("mul", self.flat[position - 2], integer(leaf.itemsize, I64))
-                yield next(supplied), size, ranges.get(arguments[position + 2])
+                yield shadow, size, ranges.get(arguments[position + 2])
 
     def clear(self, frame: Value) -> None:
         """Before the augmented function: zero the shadows, or say that nothing of them will be stored, which holds
@@ -445,7 +454,7 @@ def _shadow_parameters(interface: Interface) -> list[Argument]:
     return [
         Argument(PTR, f"shadow.{position}")
         for position, (leaf, what) in enumerate(interface.flat())
-        if holds_floats(leaf) and has_derivative(leaf, what)
+        if has_shadow(leaf, what)
     ]
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from irad.errors import BadArgumentType
-from irad.frontend import arguments
+from irad.frontend import arguments, shadows
 from irad.frontend.arguments import derivative_type, like
 from irad.frontend.calls import Compiled, Outcome, call, flattened
 from irad.frontend.frame import Frame, Versions, attempt, versions
 from irad.frontend.given import check_shadow_types, check_shadows
-from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, shadow_pointers, slot, tuple_type
+from irad.frontend.recipes import Adjoints, Generate, Recipe, Seed, contiguous, shadow_pointers, slot, tuple_type
 from irad.frontend.shadows import Code, View
 from irad.frontend.target import need
 
@@ -24,10 +24,11 @@ _ir: Any = need("llvmlite.ir", "IntType")
 class Adjoint(Recipe):
     """Memory-level reverse: shadows of the arrays in `wrt` follow the kernel's arguments, then the seed.
 
-    Returns the result and the adjoints of the floats in `wrt`.
+    Returns the result and the adjoints of the floats in `wrt`. filled: those of `shadowed` that are undefined on entry.
     """
 
     shadowed: tuple[int, ...]
+    filled: tuple[int, ...] = ()
 
     @property
     def verb(self) -> str:
@@ -60,14 +61,14 @@ class Adjoint(Recipe):
         kinds = [arguments.plain(kind) for kind in kinds]
         count, last = len(self.kernel.names), len(kinds) - 1
         own, bars, seed = kinds[:count], kinds[count:last], kinds[last]
-        query = self.query(own, "reverse")
+        query = replace(self.query(own, "reverse"), fresh=contiguous(own, self.filled))
         for i, bar in zip(self.shadowed, bars, strict=True):
             like(self.kernel, f"the shadow of {self.kernel.names[i]}", own[i], bar)
         check_shadow_types(self.kernel, zip(self.extras, (own[i] for i in self.shadowed), bars, strict=False))
         choice = versions(query, variant, typingctx, given=True)
         result = choice.first.result
         if any(map(arguments.has_shadow, arguments.parts(result))):
-            choice = versions(replace(query, mode="split"), variant, typingctx, given=True)
+            choice = versions(replace(query, mode="split", fresh=()), variant, typingctx, given=True)
         like(self.kernel, "the seed of the result", result, seed)
         active = tuple(i for i in self.wrt if i not in self.shadowed)
         inside = tuple_type([derivative_type(own[i]) for i in active])
@@ -75,24 +76,28 @@ class Adjoint(Recipe):
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             frame = Frame(Code(context, builder, zip(kinds, values, strict=True)), self.kernel, own, values[:count])
-            shadows = list(zip(self.shadowed, self.extras, bars, values[count:last], strict=False))
-            fitted = [frame.fitted(*each) for each in shadows]
-            given = [(name, own[i], *pair) for (i, name, *_), pair in zip(shadows, fitted, strict=True)]
-            views = [view for each in given for view in arguments.derivative_views(frame.code, *each)]
+            taken = list(zip(self.shadowed, self.extras, bars, values[count:last], strict=False))
+            fitted = [frame.fitted(*each) for each in taken]
+            given = [(name, own[i], *pair) for (i, name, *_), pair in zip(taken, fitted, strict=True)]
+            views = [arguments.derivative_views(frame.code, *each) for each in given]
             value, adjoints = self._run(frame, views, choice, Seed(frame.code, result, seed, values[last]))
-            for (i, _, _, bar), (_, filled) in zip(shadows, fitted, strict=True):
-                frame.put_back(own[i], bar, filled)
+            for (i, _, _, bar), (_, whole) in zip(taken, fitted, strict=True):
+                frame.put_back(own[i], bar, whole)
             frame.release()
             return context.make_tuple(builder, returned, [value, context.make_tuple(builder, inside, adjoints)])
 
         return returned(*kinds), generate
 
-    def _run(self, frame: Frame, bars: list[View], choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
-        code = frame.code
+    def _run(self, frame: Frame, given: list[list[View]], choice: Versions, seed: Seed) -> tuple[Any, list[Any]]:
+        code, bars = frame.code, [view for views in given for view in views]
         check_shadows(frame, frame.arrays(self.shadowed, arguments.has_shadow), bars)
         adjoints = Adjoints(frame, choice.first)
 
         def run(outcome: Outcome, version: Compiled) -> Any:
+            for i, views in zip(self.shadowed, given, strict=True):
+                if i in self.filled and i not in version.query.fresh:
+                    for view in views:
+                        shadows.clear(code, view)
             flat = flattened(code, frame.kinds, frame.values) + shadow_pointers(code, bars)
             if version.query.mode == "split":
                 return in_two_steps(adjoints, outcome, version, flat, seed)

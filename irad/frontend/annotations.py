@@ -1,4 +1,4 @@
-"""The words of `irad.autodiff`: two modes, and three ways for an argument to take part."""
+"""The words of `irad.autodiff`: two modes, and the ways for an argument to take part."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ class Duplicated(NamedTuple):
 
     value: Any
     shadow: Any
+
+
+class Filled(NamedTuple):
+    """An array argument of `autodiff` in reverse mode with its shadow, into which the adjoint is written, whatever it
+    held: as `Duplicated` of a shadow of zeros, and faster. It is undefined where the kernel raises."""
+
+    value: Any
+    shadow: Any
+
+
+ANNOTATIONS = (Const, Active, Duplicated, Filled)
+WITH_SHADOW = (Duplicated, Filled)
 
 
 class ModeType(_types.Opaque):
@@ -77,15 +89,16 @@ def annotated(forward: bool, f: Any, words: Sequence[type | None]) -> Derivative
         )
     for name, word in zip(kernel.names, words, strict=True):
         if word is None:
-            hint = "write irad.Const(x), irad.Active(x) or irad.Duplicated(x, shadow)"
+            hint = "write irad.Const(x), irad.Active(x), irad.Duplicated(x, shadow) or irad.Filled(x, shadow)"
             raise BadArgumentType(f"autodiff: {name} has no annotation", hint=hint, place=kernel.place)
-        if forward and word is Active:
-            hint = "write irad.Duplicated(x, x_dot)"
-            raise BadArgumentType(f"autodiff: {name} cannot be Active in forward mode", hint=hint, place=kernel.place)
+        if forward and word in (Active, Filled):
+            hint, what = "write irad.Duplicated(x, x_dot)", word.__name__
+            raise BadArgumentType(f"autodiff: {name} cannot be {what} in forward mode", hint=hint, place=kernel.place)
     wrt = tuple(i for i, word in enumerate(words) if word is not Const)
     if forward:
         return functions.tangent(f, wrt, given=True)
-    return functions.adjoint(f, wrt, tuple(i for i, word in enumerate(words) if word is Duplicated))
+    shadowed, filled = (tuple(i for i, word in enumerate(words) if word in those) for those in (WITH_SHADOW, (Filled,)))
+    return functions.adjoint(f, wrt, shadowed, filled)
 
 
 def is_forward(mode: Any) -> bool:

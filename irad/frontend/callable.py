@@ -264,7 +264,7 @@ def source_of(recipe: Recipe, doc: str, reduce: Callable[[], tuple[object, ...]]
 
 
 def _options(recipe: Recipe) -> list[object]:
-    names = ("single", "value", "given", "shadowed", "protect")
+    names = ("single", "value", "given", "shadowed", "filled", "protect")
     return [getattr(recipe, name) for name in names if hasattr(recipe, name)]
 
 

@@ -51,7 +51,7 @@ class Query:
     aliased: bool = False
     strict: bool = False
     value: bool = True
-    fresh: bool = False
+    fresh: tuple[int, ...] = ()
 
 
 class Compiled:

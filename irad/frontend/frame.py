@@ -73,7 +73,7 @@ def versions(query: Query, variant: str, typingctx: Any, *, given: bool = False)
     IradError: the derivative is refused.
     """
     every = query.activity if given else tuple(map(_with_shadow, query.argtypes, query.activity))
-    careful = replace(query, aliased=True, activity=every, fresh=False)
+    careful = replace(query, aliased=True, activity=every, fresh=())
     nested = isinstance(typingctx, target.TypingContext)
     if variant == "careful":
         return Versions(None, compiled(careful, raw=nested))
@@ -283,12 +283,15 @@ class Shadows:
 
         self.code.on_failure.append(self.release)
 
-    def fill(self, positions: Sequence[int], *, mirror: bool, zeroed: bool = True) -> None:
+    def fill(
+        self, positions: Sequence[int], *, mirror: bool, zeroed: Callable[[int], bool] = lambda position: True
+    ) -> None:
         """Allocate; with `mirror`, overlapping as the arrays themselves do, and always zeroed."""
-        inside = self.frame.arrays(positions, self.want)
-        shared = [view for view in inside if mirror and not view.apart]
-        alone = [view for view in inside if not mirror or view.apart]
-        separate = (shadows.separate(self.code, view, zeroed=zeroed or mirror) for view in alone)
+        inside = [(view, zeroed(i)) for i in positions for view in self.frame.arrays([i], self.want)]
+        shared = [view for view, _ in inside if mirror and not view.apart]
+        ours = [pair for pair in inside if not mirror or pair[0].apart]
+        alone = [view for view, _ in ours]
+        separate = (shadows.separate(self.code, view, zeroed=clear or mirror) for view, clear in ours)
         made = chain(separate, shadows.mirrored(self.code, shared))
         # one after the other: when one cannot be allocated, those before it must be where `release` finds them
         for view, value in zip((*alone, *shared), made, strict=True):

@@ -117,15 +117,20 @@ def push(f: Any, primals: Any, tangents: Any) -> tuple[Any, Any]:
     return tangent(f, wrt, given=False)(*primals, *(dot for dot in tangents if dot is not None))
 
 
-def adjoint(f: Any, wrt: tuple[int, ...], shadowed: tuple[int, ...]) -> DerivativeFunction:
-    """`f`'s arguments, shadows of those in `shadowed`, a seed -> (result, adjoints of the floats in `wrt`)."""
+def adjoint(
+    f: Any, wrt: tuple[int, ...], shadowed: tuple[int, ...], filled: tuple[int, ...] = ()
+) -> DerivativeFunction:
+    """`f`'s arguments, shadows of those in `shadowed`, a seed -> (result, adjoints of the floats in `wrt`).
+
+    filled: those of `shadowed` whose shadows are undefined on entry.
+    """
     kernel = kernel_of(f)
 
     def make() -> DerivativeFunction:
         doc = f"Result of {kernel.name} and adjoints of {_listed(kernel, wrt)}."
-        return _one(Adjoint(kernel, wrt, False, shadowed), doc, "adjoint", f, (wrt, shadowed), False)
+        return _one(Adjoint(kernel, wrt, False, shadowed, filled), doc, "adjoint", f, (wrt, shadowed, filled), False)
 
-    return _once((adjoint, kernel.dispatcher, wrt, shadowed), make)
+    return _once((adjoint, kernel.dispatcher, wrt, shadowed, filled), make)
 
 
 def augmented(f: Any, wrt: tuple[int, ...], *, protect: bool, strict: bool = False) -> DerivativeFunction:

@@ -7,7 +7,7 @@ from typing import Any
 
 from irad.errors import BadArgumentType
 from irad.frontend import annotations, functions, target
-from irad.frontend.annotations import Active, Const, Duplicated
+from irad.frontend.annotations import ANNOTATIONS, WITH_SHADOW
 from irad.frontend.arguments import plain
 from irad.frontend.callable import DerivativeFunction, kernel_of
 from irad.frontend.pulled import bind
@@ -110,17 +110,16 @@ for _typed in (typed_jvp, typed_vjp):
 _MOST = 32
 _PARAMETERS = f"mode, f, {', '.join(f'a{i}=None' for i in range(_MOST))}, seed=1.0"
 """Numba has no keyword-only parameters after `*args`, so there is a fixed number of optional ones."""
-_WORDS = {Const, Active, Duplicated}
 
 
 def _autodiff(mode: Any, f: Any, given: Sequence[Any]) -> Any:
     kernel, forward = kernel_behind("autodiff", f), annotations.is_forward(mode)
     kinds = [kind for kind in given if kind is not None and not isinstance(kind, _types.Omitted)]
     words = [k.instance_class if isinstance(k, _types.BaseNamedTuple) else None for k in kinds]
-    words = [word if word in _WORDS else None for word in words]
+    words = [word if word in ANNOTATIONS else None for word in words]
     call: DerivativeFunction = annotations.annotated(forward, kernel, words)
     passed = [f"a{i}.value" for i in range(len(words))]
-    passed += [f"a{i}.shadow" for i, word in enumerate(words) if word is Duplicated]
+    passed += [f"a{i}.shadow" for i, word in enumerate(words) if word in WITH_SHADOW]
     passed += [] if forward else ["seed"]
     return _defined(f"def impl({_PARAMETERS}):\n    return call({', '.join(passed)})\n", call=call)
 

@@ -146,7 +146,7 @@ class Gradient(Recipe):
         return "value_and_grad" if self.value else "grad"
 
     def query(self, kinds: Sequence[Any], mode: str) -> Query:
-        return replace(super().query(kinds, mode), value=self.value, fresh=_are_contiguous(kinds))
+        return replace(super().query(kinds, mode), value=self.value, fresh=contiguous(kinds, self.wrt))
 
     def typed(self, variant: str, typingctx: Any, kinds: Sequence[Any]) -> tuple[Any, Generate]:
         kinds = [arguments.plain(kind) for kind in kinds]
@@ -173,7 +173,7 @@ class Gradient(Recipe):
         one = code.context.get_constant(choice.first.result, 1.0)
 
         def run(outcome: Outcome, version: Compiled) -> Any:
-            made.fill(version.duplicated, mirror=version.query.aliased, zeroed=not version.query.fresh)
+            made.fill(version.duplicated, mirror=version.query.aliased, zeroed=lambda i: i not in version.query.fresh)
             flat = flattened(code, frame.kinds, frame.values)
             pointers = shadow_pointers(code, made.views(version.duplicated))
             slots = [adjoints.result, outcome.excinfo]
@@ -187,10 +187,13 @@ class Gradient(Recipe):
         return adjoints.value(), inside
 
 
-def _are_contiguous(kinds: Iterable[Any]) -> bool:
-    """Whether each array among arguments of these types fills its memory without gaps."""
-    arrays = (part for kind in kinds for part in arguments.parts(kind) if arguments.has_shadow(part))
-    return all(array.layout in "CF" for array in arrays)
+def contiguous(kinds: Sequence[Any], positions: Iterable[int]) -> tuple[int, ...]:
+    """Those of `positions` whose arrays fill their memory without gaps."""
+
+    def fills(kind: Any) -> bool:
+        return all(part.layout in "CF" for part in arguments.parts(kind) if arguments.has_shadow(part))
+
+    return tuple(i for i in positions if fills(kinds[i]))
 
 
 def _one_float(kernel: Kernel, result: Any) -> None:

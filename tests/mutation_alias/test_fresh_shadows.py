@@ -222,14 +222,14 @@ def test_gradients_are_complete(case: Case, dirty_memory: None, rng: np.random.G
             np.testing.assert_allclose(found, shadows, rtol=1e-6 if case.dtype == np.float32 else 1e-13, atol=1e-13)
     types = tuple(numba.typeof(x) for x in (*arrays, *more))
     roles = ("duplicated",) * len(wrt) + ("const",) * len(case.more[0])
-    derivation = Derivation(Request(kernel, types, "reverse", roles, fresh=True))
+    derivation = Derivation(Request(kernel, types, "reverse", roles, fresh=wrt))
     plan = derivation.functions[derivation.root].plan
     assert plan is not None
     assert {cover.argument.name.removeprefix("arg.")[0] for cover in plan.covers.values()} == set(case.filled)
 
 
 def test_a_loop_that_fills_does_not_read_what_it_stores_to() -> None:
-    request = Request(njit(squares), (numba.float64[::1],), "reverse", ("duplicated",), value=False, fresh=True)
+    request = Request(njit(squares), (numba.float64[::1],), "reverse", ("duplicated",), value=False, fresh=(0,))
     text = irad.pipeline.derive(request).concrete
     kernel = text[: text.index("\n}\n")]
     assert "load <" in kernel and "fadd" not in kernel and "load double" in kernel
@@ -252,3 +252,54 @@ def test_second_derivatives_see_stored_first_terms(dirty_memory: None, rng: np.r
     gradient = irad.grad(kernel)
     ahead, behind = gradient(x + step * v), gradient(x - step * v)
     np.testing.assert_allclose(irad.hvp(kernel)(x, v), (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-6)
+
+
+def copying(x, y):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] * x[i]
+        y[i] = 2.0 * x[i]
+    return s
+
+
+def returning(x):
+    return x * x
+
+
+def test_filled_shadows_lose_what_they_held(rng: np.random.Generator) -> None:
+    kernel = njit(two_arrays)
+    x, y, *others = rng.standard_normal((4, 60))
+    for step in (1, 2):  # arrays without gaps are filled, others are cleared first
+        xs, ys = x[::step], y[::step]
+        dx, dy = (other.copy()[::step] for other in others)
+        irad.autodiff(irad.Reverse, kernel, irad.Filled(xs, dx), irad.Filled(ys, dy))
+        np.testing.assert_allclose((dx, dy), irad.grad(kernel, argnums=(0, 1))(xs, ys), rtol=1e-13)
+    dx = others[0].copy()
+    irad.autodiff(irad.Reverse, kernel, irad.Filled(x, dx), irad.Filled(x, dx))
+    np.testing.assert_allclose(dx, sum(irad.grad(kernel, argnums=(0, 1))(x, x.copy())), rtol=1e-13)
+
+
+def test_filled_beside_duplicated_and_seeds(rng: np.random.Generator) -> None:
+    kernel = njit(copying)
+    x, y, seed = rng.standard_normal((3, 9))
+
+    @njit
+    def run(x, dx, y, dy):
+        return irad.autodiff(irad.Reverse, kernel, irad.Filled(x, dx), irad.Duplicated(y, dy))[0]
+
+    dx, dy = np.full(9, 7.0), seed.copy()
+    assert run(x, dx, y, dy) == kernel.py_func(x, y)
+    np.testing.assert_allclose(dx, 2.0 * x + 2.0 * seed)
+    np.testing.assert_array_equal(dy, 0.0)
+
+
+def test_filled_with_an_array_as_result(rng: np.random.Generator) -> None:
+    x, seed, dx = rng.standard_normal((3, 9))
+    irad.autodiff(irad.Reverse, njit(returning), irad.Filled(x, dx), seed=seed)
+    np.testing.assert_allclose(dx, 2.0 * x * seed)
+
+
+def test_forward_mode_fills_nothing() -> None:
+    x = np.ones(3)
+    with pytest.raises(irad.BadArgumentType, match="x cannot be Filled in forward mode"):
+        irad.autodiff(irad.Forward, njit(squares), irad.Filled(x, x.copy()))

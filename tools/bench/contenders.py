@@ -124,10 +124,13 @@ def source_of_gradient(module: kernels.KernelModule, function: Callable[..., Any
     annotated: list[str] = []
     shadows: list[str] = []
     for i, value in enumerate(example):
-        if i in {*module.WRT, *module.OUTPUTS} and isinstance(value, np.ndarray):
+        if i in module.OUTPUTS and isinstance(value, np.ndarray):
             shadows.append(f"s{i}")
-            filled.append(f"    s{i}.fill({1.0 if i in module.OUTPUTS else 0.0})")
+            filled.append(f"    s{i}.fill(1.0)")
             annotated.append(f"irad.Duplicated(a{i}, s{i})")
+        elif i in module.WRT and isinstance(value, np.ndarray):
+            shadows.append(f"s{i}")
+            annotated.append(f"irad.Filled(a{i}, s{i})")
         else:
             annotated.append(f"irad.{'Active' if i in module.WRT else 'Const'}(a{i})")
     given = ", ".join([*(f"a{i}" for i in range(len(example))), *shadows])
