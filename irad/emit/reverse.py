@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from irad.analysis.diagonals import Axis
 from irad.analysis.flow import Loop
 from irad.analysis.needs import shadow_of
 from irad.analysis.records import Element
@@ -13,7 +14,7 @@ from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
 from irad.emit import scalar as scalar_rules
 from irad.emit.aggregate import add
-from irad.emit.augment import Child, member_offsets, record_address, row_major
+from irad.emit.augment import Child, member_offsets, position, record_address, row_major
 from irad.emit.body import Subject, make_function
 from irad.emit.slots import Users, turns, users
 from irad.emit.stripes import Part, Splitter
@@ -463,7 +464,9 @@ class Reverse:
             first = self.out.load(I64, self.heights[buffer])
             count = self.out.binary("add", first, self.counter(buffer.loop))
             return record_address(self.out, base, count, buffer, place)
-        index = row_major(self.out, [(self.counter(loop), self.count(buffer, loop)) for loop in place.loops])
+        index = row_major(
+            self.out, [(position(self.out, axis, self.counter), self.count(buffer, axis)) for axis in place.axes]
+        )
         return self.out.offset(base, index, place.type)
 
     def base(self, place: Place, buffer: Buffer) -> Value:
@@ -477,13 +480,13 @@ class Reverse:
         if place is buffer.members[0]:
             return pointer
         before = buffer.members.index(place)
-        loops = list(dict.fromkeys(loop for member in buffer.members[:before] for loop in member.loops))
-        counts = {loop: self.count(buffer, loop) for loop in loops}
+        axes = list(dict.fromkeys(axis for member in buffer.members[:before] for axis in member.axes))
+        counts = {axis: self.count(buffer, axis) for axis in axes}
         return self.out.offset(pointer, member_offsets(self.out, buffer, counts, before=before))
 
-    def count(self, buffer: Buffer, loop: Loop) -> Value:
-        """How often `loop` ran in the entry of `buffer` at hand."""
-        place = buffer.counts[loop]
+    def count(self, buffer: Buffer, axis: Axis) -> Value:
+        """How many places there are along `axis` in the entry of `buffer` at hand."""
+        place = buffer.counts[axis]
         return self.outside(buffer, place, lambda: self.mark_tape(self.out.load(I64, self.address(place))))
 
     def outside(self, buffer: Buffer, key: Place, find: Callable[[], Value]) -> Value:
