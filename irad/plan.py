@@ -18,6 +18,7 @@ from irad.analysis.diagonals import Axis, Diagonal, loops_of
 from irad.analysis.flow import Loop, guards
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
+from irad.analysis.searches import Search, searches
 from irad.analysis.stripes import Stripes, stripes
 from irad.analysis.variation import Variation
 from irad.cut import Network
@@ -110,7 +111,7 @@ class Range:
 class Plan:
     """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
     wait for the end of a loop; `twins` are those of `Needs`. `covers`: loads whose adjoints are stored, not added, into
-    fresh shadows; `ranges`: where, for each of these."""
+    fresh shadows; `ranges`: where, for each of these. `searches`: loops of which one iteration at most is reversed."""
 
     accumulation: Accumulation
     twins: dict[Instruction, Instruction]
@@ -123,6 +124,7 @@ class Plan:
     stripes: dict[Loop, Stripes] = field(default_factory=dict[Loop, Stripes])
     covers: dict[Load, Cover] = field(default_factory=dict[Load, Cover])
     ranges: dict[Argument, Range] = field(default_factory=dict[Argument, "Range"])
+    searches: dict[Loop, Search] = field(default_factory=dict[Loop, Search])
 
     def __str__(self) -> str:
         lines = [f"frame of {self.frame_size} bytes"]
@@ -137,6 +139,7 @@ class Plan:
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
         lines += [f"{loop} is reversed as {split}" for loop, split in self.stripes.items()]
         lines += [f"{cover.loop} fills the shadow of %{cover.argument.name}" for cover in self.covers.values()]
+        lines += [f"{loop} is reversed as a search" for loop in self.searches]
         return "\n".join(lines)
 
     def describe(self, lines: Lines) -> str:
@@ -158,6 +161,7 @@ class Plan:
         for cover in self.covers.values():
             loop = lines.loop(cover.loop.latch, str(cover.loop))
             said.append(f"{loop} fills the shadow of {lines.label(cover.argument)}")
+        said += [f"{lines.loop(loop.latch, str(loop))} is reversed as a search" for loop in self.searches]
         return "\n".join(said)
 
 
@@ -181,6 +185,8 @@ def plan(
     filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)}
     result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling))
     result.covers = {load: cover for load, cover in filling.items() if _is_first(cover, result.stripes)}
+    busy = {*result.stripes, *(cover.loop for cover in result.covers.values())}
+    result.searches = {s.loop: s for s in searches(canonical, accumulation) if s.loop not in busy}
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result
