@@ -11,6 +11,7 @@ its own derivative may be none.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass
 
 from irad.analysis.accumulation import Accumulation
@@ -33,37 +34,43 @@ class Search:
 
 def searches(canonical: Canonical, accumulation: Accumulation) -> list[Search]:
     """The loops of which one iteration takes all of the adjoint that comes in, and nothing else happens."""
+    active = accumulation.activity.values
+    shaped = [search for loop in canonical.reversal.loops if (search := _choosing(loop, active)) is not None]
+    if not shaped:
+        return []
     users: dict[Value, list[Instruction]] = defaultdict(list)
     for block in canonical.flow.order:
         for instruction in block.instructions:
             for operand in instruction.operands:
                 users[operand].append(instruction)
-    found = (_search(loop, canonical, accumulation, users) for loop in canonical.reversal.loops)
-    return [search for search in found if search is not None]
+    return [search for search in shaped if _is_all(search, active, users)]
 
 
-def _search(
-    loop: Loop, canonical: Canonical, accumulation: Accumulation, users: dict[Value, list[Instruction]]
-) -> Search | None:
+def _choosing(loop: Loop, active: Container[Value]) -> Search | None:
+    """What `loop` chooses, if that is the one active value that it carries along."""
     if loop.blocks != {loop.latch} or not all(map(_is_plain, loop.latch.body)):
         return None
-    active, home = accumulation.activity.values, canonical.flow.block_of
-    carried = [phi for phi in loop.latch.phis if phi in active]
-    if len(carried) != 1:
-        return None
-    phi, choice = carried[0], carried[0].value_from(loop.latch)
-    mine = [i for i in loop.latch.instructions if i in active and i is not choice]
-    if any(home[user] is not loop.latch for i in mine for user in users[i]):
-        return None
-    if not isinstance(choice, Select) or [u for u in users[phi] if u in active] != [choice]:
-        return None
-    match choice.operands:
-        case [condition, new, old] if old is phi and new is not phi:
+    match [phi for phi in loop.latch.phis if phi in active]:
+        case [phi]:
+            choice = phi.value_from(loop.latch)
+        case _:
+            return None
+    match choice:
+        case Select(operands=[condition, new, old]) if old is phi and new is not phi:
             return Search(loop, phi, choice, condition, outcome=True)
-        case [condition, old, new] if old is phi and new is not phi:
+        case Select(operands=[condition, old, new]) if old is phi and new is not phi:
             return Search(loop, phi, choice, condition, outcome=False)
         case _:
             return None
+
+
+def _is_all(search: Search, active: Container[Value], users: dict[Value, list[Instruction]]) -> bool:
+    """Whether all adjoints of the loop's values come through the choice."""
+    inside = list(search.loop.latch.instructions)
+    others = [i for i in inside if i in active and i is not search.choice]
+    return [u for u in users[search.carried] if u in active] == [search.choice] and all(
+        user in inside for i in others for user in users[i]
+    )
 
 
 def _is_plain(instruction: Instruction) -> bool:
