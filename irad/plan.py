@@ -7,16 +7,18 @@ how often it runs; recomputing costs too (its price, in the same unit), or the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.canonical import Canonical
 from irad.analysis.covers import Cover, covers
-from irad.analysis.flow import Flow, Loop
+from irad.analysis.diagonals import Axis, Diagonal, loops_of
+from irad.analysis.flow import Loop, guards
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
+from irad.analysis.searches import Search, searches
 from irad.analysis.stripes import Stripes, stripes
 from irad.analysis.variation import Variation
 from irad.cut import Network
@@ -26,7 +28,6 @@ from irad.ir.model import (
     Argument,
     Binary,
     Block,
-    Branch,
     Call,
     Cast,
     Compare,
@@ -41,7 +42,6 @@ from irad.ir.model import (
     Phi,
     Select,
     Shuffle,
-    Switch,
     Unary,
     Value,
 )
@@ -66,8 +66,8 @@ class Buffer:
 
     `growing`: the trip count is not known on entry. Then it is a stack, the same for all entries: each iteration adds
     a record, and the buffer moves when it is full. The way back takes the entries off in the opposite order.
-    `pointer` and `counts` are where the buffer's address, and the trip counts of the loops inside, are kept; `height`
-    is where the number of records of a stack is.
+    `pointer` and `counts` are where the buffer's address, and how many places it has along each axis, are kept;
+    `height` is where the number of records of a stack is.
     """
 
     loop: Loop
@@ -75,7 +75,7 @@ class Buffer:
     members: list[Place] = field(default_factory=list["Place"])
     pointer: Place | None = None
     height: Place | None = None
-    counts: dict[Loop, Place] = field(default_factory=dict[Loop, "Place"])
+    counts: dict[Axis, Place] = field(default_factory=dict[Axis, "Place"])
 
     @property
     def record(self) -> int:
@@ -86,12 +86,12 @@ class Buffer:
 @dataclass(eq=False)
 class Place:
     """Where a saved value lies: at `offset` in the frame (`buffer` is None), at `offset` in a growing buffer's record,
-    or in its own array of a sized buffer, indexed by the iterations of `loops` (outermost first)."""
+    or in its own array of a sized buffer, indexed along `axes` (outermost first)."""
 
     type: Type
     buffer: Buffer | None
     offset: int = 0
-    loops: list[Loop] = field(default_factory=list[Loop])
+    axes: list[Axis] = field(default_factory=list[Axis])
 
     @property
     def align(self) -> int:
@@ -111,7 +111,7 @@ class Range:
 class Plan:
     """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
     wait for the end of a loop; `twins` are those of `Needs`. `covers`: loads whose adjoints are stored, not added, into
-    fresh shadows; `ranges`: where, for each of these."""
+    fresh shadows; `ranges`: where, for each of these. `searches`: loops of which one iteration at most is reversed."""
 
     accumulation: Accumulation
     twins: dict[Instruction, Instruction]
@@ -124,6 +124,7 @@ class Plan:
     stripes: dict[Loop, Stripes] = field(default_factory=dict[Loop, Stripes])
     covers: dict[Load, Cover] = field(default_factory=dict[Load, Cover])
     ranges: dict[Argument, Range] = field(default_factory=dict[Argument, "Range"])
+    searches: dict[Loop, Search] = field(default_factory=dict[Loop, Search])
 
     def __str__(self) -> str:
         lines = [f"frame of {self.frame_size} bytes"]
@@ -138,6 +139,7 @@ class Plan:
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
         lines += [f"{loop} is reversed as {split}" for loop, split in self.stripes.items()]
         lines += [f"{cover.loop} fills the shadow of %{cover.argument.name}" for cover in self.covers.values()]
+        lines += [f"{loop} is reversed as a search" for loop in self.searches]
         return "\n".join(lines)
 
     def describe(self, lines: Lines) -> str:
@@ -159,6 +161,7 @@ class Plan:
         for cover in self.covers.values():
             loop = lines.loop(cover.loop.latch, str(cover.loop))
             said.append(f"{loop} fills the shadow of {lines.label(cover.argument)}")
+        said += [f"{lines.loop(loop.latch, str(loop))} is reversed as a search" for loop in self.searches]
         return "\n".join(said)
 
 
@@ -182,6 +185,8 @@ def plan(
     filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)}
     result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling))
     result.covers = {load: cover for load, cover in filling.items() if _is_first(cover, result.stripes)}
+    busy = {*result.stripes, *(cover.loop for cover in result.covers.values())}
+    result.searches = {s.loop: s for s in searches(canonical, accumulation) if s.loop not in busy}
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result
@@ -254,19 +259,21 @@ class _Decider:
                 rule = scalar.rule_of(value)
                 return rule.price if rule else 1
 
-    def varying(self, value: Value) -> list[Loop]:
-        """The loops around `value`, outermost first, of which each iteration needs a place of its own for it."""
-        around = [] if isinstance(value, Argument) else self.flow.chain(self.block(value))
-        varying = self.variation.of(value)
-        return around if self.is_loose else [loop for loop in around if loop in varying]
+    def varying(self, value: Value) -> list[Axis]:
+        """What `value` needs places of its own for: each iteration of these loops around it, outermost first."""
+        if self.is_loose:
+            return [] if isinstance(value, Argument) else list(self.flow.chain(self.block(value)))
+        return self.variation.axes(value)
 
     def frequency(self, value: Value) -> int:
         """How often `value` is taken to be computed."""
         return OFTEN ** min(len(self.flow.chain(self.block(value))), 4)
 
     def weight(self, value: Value) -> int:
-        """What saving `value` costs. Where iterations share a place they still write it each time."""
-        return (1 if value.type == I1 else size_of(value.type)) * self.frequency(value)
+        """What saving `value` costs. Iterations that share a place write it each time, to the first cache."""
+        size = 1 if value.type == I1 else size_of(value.type)
+        often, places = self.frequency(value), OFTEN ** min(len(self.varying(value)), 4)
+        return size * often if places >= often else max(1, size // 2) * often + size * places
 
     # --- the cut ---
 
@@ -358,7 +365,7 @@ class _Decider:
 class _Layout:
     """Gives every saved value its place."""
 
-    def __init__(self, canonical: Canonical, result: Plan, varying: Callable[[Value], list[Loop]]) -> None:
+    def __init__(self, canonical: Canonical, result: Plan, varying: Callable[[Value], list[Axis]]) -> None:
         self.canonical, self.flow, self.result, self.varying = canonical, canonical.flow, result, varying
         self.buffers: dict[tuple[Loop, bool], Buffer] = {}
 
@@ -382,15 +389,33 @@ class _Layout:
         self.result.frame_size = offset + size
         return Place(type, None, offset)
 
-    def place(self, type: Type, loops: list[Loop], varying: list[Loop] | None = None) -> Place:
-        """Room for one value per iteration of `loops`, or of those among them that it varies with."""
+    def place(self, type: Type, loops: list[Loop], varying: list[Axis] | None = None) -> Place:
+        """Room for one value per iteration of `loops`, or for each along the axes that it varies with."""
         if not loops:
             return self.in_frame(type)
+        axes = list[Axis](loops) if varying is None else varying or list[Axis](loops[-1:])
+        if any(isinstance(axis, Diagonal) for axis in axes):
+            owner = self.owner(loops, axes)
+            if owner is not None:
+                return self.member(
+                    self.buffer(owner, growing=False), type, _inside(axes, loops[loops.index(owner) :]) or []
+                )
+            axes = list[Axis](dict.fromkeys(loop for axis in axes for loop in loops_of(axis)))
         for n, owner in enumerate(loops):
             if all(hoistable(loop, owner, self.canonical) for loop in loops[n:]):
-                inside = [loop for loop in loops[n:] if varying is None or loop in varying]
+                inside = [loop for loop in loops[n:] if loop in axes]
                 return self.member(self.buffer(owner, growing=False), type, inside or loops[-1:])
         return self.member(self.buffer(loops[-1], growing=True), type, loops[-1:])
+
+    def owner(self, loops: list[Loop], axes: list[Axis]) -> Loop | None:
+        """The outermost loop on whose entry it is known how many places there are along all of `axes` inside."""
+        for n, owner in enumerate(loops):
+            inside = _inside(axes, loops[n:])
+            if inside is None:
+                return None
+            if inside and all(hoistable(axis, owner, self.canonical) for axis in inside):
+                return owner
+        return None
 
     def buffer(self, loop: Loop, *, growing: bool) -> Buffer:
         key = loop, growing
@@ -402,14 +427,14 @@ class _Layout:
             buffer.height = self.in_frame(I64) if growing else None
         return self.buffers[key]
 
-    def member(self, buffer: Buffer, type: Type, loops: list[Loop]) -> Place:
-        place = Place(type, buffer, buffer.record, loops)
+    def member(self, buffer: Buffer, type: Type, axes: Sequence[Axis]) -> Place:
+        place = Place(type, buffer, buffer.record, list(axes))
         buffer.members.append(place)
         if not buffer.growing:
             around = buffer.loop.parent.chain if buffer.loop.parent else []
-            for loop in loops:
-                if loop not in buffer.counts:
-                    buffer.counts[loop] = self.place(I64, around)
+            for axis in axes:
+                if axis not in buffer.counts:
+                    buffer.counts[axis] = self.place(I64, around)
         return place
 
 
@@ -431,48 +456,38 @@ def _aligned(size: int, to: int) -> int:
     return (size + to - 1) // to * to
 
 
-def hoistable(loop: Loop, owner: Loop, canonical: Canonical) -> bool:
-    """Whether the trip count of `loop` can be computed in the preheader of `owner`, a loop around it or itself."""
-    counted = canonical.counted.get(loop)
+def _inside(axes: Iterable[Axis], loops: list[Loop]) -> list[Axis] | None:
+    """Those of `axes` that belong to `loops`; None where one does in part."""
+    found = [axis for axis in axes if any(loop in loops for loop in loops_of(axis))]
+    return found if all(loop in loops for axis in found for loop in loops_of(axis)) else None
+
+
+def hoistable(axis: Axis, owner: Loop, canonical: Canonical) -> bool:
+    """Whether the number of places along `axis` can be computed in the preheader of `owner`, a loop around it or the
+    outermost of it."""
+    if isinstance(axis, Diagonal):
+        last = canonical.counted[axis.inner].last
+        assert last is not None
+        parts = [last, *(condition for condition, _ in guards(axis.inner, axis.outer, canonical.flow) or [])]
+        return hoistable(axis.outer, owner, canonical) and all(
+            computable_before(p, owner, canonical, axis.outer) for p in parts
+        )
+    counted = canonical.counted.get(axis)
     if counted is None or counted.last is None:
         return False
-    if loop is owner:
+    if axis is owner:
         return True
-    flow = canonical.flow
-    parts = [counted.last, *(c for c, _ in guards(loop, owner, flow) or [])]
-    return guards(loop, owner, flow) is not None and all(computable_before(p, owner, flow) for p in parts)
+    conditions = guards(axis, owner, canonical.flow)
+    parts = [counted.last, *(condition for condition, _ in conditions or [])]
+    return conditions is not None and all(computable_before(p, owner, canonical) for p in parts)
 
 
-def guards(loop: Loop, owner: Loop, flow: Flow) -> list[tuple[Value, bool]] | None:
-    """The conditions inside `owner` under which `loop` is entered, with the outcome each must have; None where they
-    cannot be told. Without them a trip count computed early could be garbage."""
-    found: list[tuple[Value, bool]] = []
-    block = loop.preheader
-    while block is not owner.preheader:
-        above = flow.idom[block]
-        if not flow.dominates(block, _latch_around(block, owner, flow)):
-            match above.end:
-                case Branch(operands=[condition], targets=[if_true, if_false]) if if_true is not if_false:
-                    if flow.graph.predecessors[block] != [above]:
-                        return None
-                    found.append((condition, if_true is block))
-                case Switch():
-                    return None
-                case _:
-                    pass
-        block = above
-    return found
-
-
-def _latch_around(block: Block, owner: Loop, flow: Flow) -> Block:
-    """The latch of the innermost loop around `block`, at most `owner`."""
-    loop = flow.loop_of[block]
-    return loop.latch if loop is not None else owner.latch
-
-
-def computable_before(value: Value, owner: Loop, flow: Flow, depth: int = 0) -> bool:
-    """Whether `value` depends, by cheap operations that cannot trap, only on what is known before `owner`."""
-    if not flow.inside(value, owner):
+def computable_before(
+    value: Value, owner: Loop, canonical: Canonical, numbered: Loop | None = None, depth: int = 0
+) -> bool:
+    """Whether `value` depends, by cheap operations that cannot trap, only on what is known before `owner`; and, where
+    given, on the number of the iteration of `numbered`."""
+    if not canonical.flow.inside(value, owner):
         return True
     if depth > 8:
         return False
@@ -485,6 +500,10 @@ def computable_before(value: Value, owner: Loop, flow: Flow, depth: int = 0) -> 
             pass
         case Call() if value.callee_name.startswith(("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")):
             pass
+        case Phi() if numbered is not None and value in numbered.header.phis and value in canonical.inductions:
+            induction = canonical.inductions[value]
+            parts = induction.start, induction.step
+            return value.type == I64 and all(computable_before(v, owner, canonical, None, depth + 1) for v in parts)
         case _:
             return False
-    return all(computable_before(v, owner, flow, depth + 1) for v in value.operands)
+    return all(computable_before(v, owner, canonical, numbered, depth + 1) for v in value.operands)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from irad.analysis.diagonals import loops_of
 from irad.ir.lines import Lines
 from irad.ir.model import Argument, Instruction
 from irad.ir.types import size_of
@@ -32,7 +33,7 @@ def taped(function: str, plan: Plan, lines: Lines) -> Tape:
     for value, label in lines.in_order(plan.place):
         place = plan.place[value]
         if place.buffer is not None and isinstance(value, (Argument, Instruction)):
-            loop = place.loops[-1]
+            loop = loops_of(place.axes[-1])[-1]
             told = lines.loop(loop.latch, str(loop))
             found[function, value.name] = Taped(label, told, size_of(place.type), plan.because[value].told(lines))
     return found

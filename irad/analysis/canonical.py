@@ -97,11 +97,13 @@ class Induction:
 @dataclass(frozen=True)
 class Counted:
     """A loop that runs backwards. `counter` counts from zero; `last` is the index of the last iteration where it is
-    known in the preheader, else None; `exit_last[b]` is it at an exit block `b`."""
+    known in the preheader, else None; `exit_last[b]` is it at an exit block `b`; `ends` are, where `last` is known, the
+    induction that the loop ends by, and what it is compared with."""
 
     counter: Phi
     last: Value | None
     exit_last: dict[Block, Value]
+    ends: tuple[Phi, Value] | None
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def _count(loop: Loop, flow: Flow, inductions: dict[Phi, Induction], before: dic
     loop.latch.body.append(following)
     counter.operands.append(following)
     counter.blocks.append(loop.latch)
-    last = _last_iteration(loop, flow, inductions)
+    last, ends = _last_iteration(loop, flow, inductions)
     if isinstance(last, Instruction) and not last.name:
         last.name = f"last.{loop.header.name}"
     exit_last: dict[Block, Value] = {}
@@ -198,7 +200,7 @@ def _count(loop: Loop, flow: Flow, inductions: dict[Phi, Induction], before: dic
                 phi.blocks.append(source)
             block.phis.append(phi)
             exit_last[block] = phi
-    return Counted(counter, last, exit_last)
+    return Counted(counter, last, exit_last, ends)
 
 
 _NEGATED = {
@@ -225,28 +227,32 @@ _SWAPPED = {
 }
 
 
-def _last_iteration(loop: Loop, flow: Flow, inductions: dict[Phi, Induction]) -> Value | None:
-    """Index of the last iteration, computed in the preheader; None where the exit test is of no known shape."""
+def _last_iteration(
+    loop: Loop, flow: Flow, inductions: dict[Phi, Induction]
+) -> tuple[Value | None, tuple[Phi, Value] | None]:
+    """Index of the last iteration, computed in the preheader, and the induction and bound that it follows from; None
+    where the exit test is of no known shape."""
     if len(loop.exits) != 1:
-        return None
+        return None, None
     leaving, outside = loop.exits[0]
     match leaving.end:
         case Branch(operands=[Compare(op="icmp") as test]):
             pass
         case _:
-            return None
+            return None, None
     if _may_leave_elsewhere(leaving, loop, flow):
-        return None
+        return None, None
     predicate = test.predicate if leaving.end.targets[1] is outside else _NEGATED[test.predicate]
     left, right = test.operands
     if flow.inside(right, loop) and not flow.inside(left, loop):
         left, right, predicate = right, left, _SWAPPED.get(predicate, predicate)
     if flow.inside(right, loop) or not isinstance(left.type, Int):
-        return None
+        return None, None
     for phi, induction in inductions.items():
         if phi in loop.header.phis and left in (phi, induction.advance):
-            return _solve(loop, induction, left is induction.advance, predicate, right)
-    return None
+            last = _solve(loop, induction, left is induction.advance, predicate, right)
+            return last, (phi, right) if last is not None else None
+    return None, None
 
 
 def _may_leave_elsewhere(leaving: Block, loop: Loop, flow: Flow) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 from irad.analysis.errors import Success
 from irad.errors import InvalidIR, Unsupported
 from irad.ir.lines import blame
-from irad.ir.model import Block, Function, Instruction, Value
+from irad.ir.model import Block, Branch, Function, Instruction, Switch, Value
 
 
 @dataclass(eq=False)
@@ -234,3 +234,30 @@ def _loop(header: Block, latches: list[Block], graph: Success) -> Loop:
     assert len(outside) == 1, f"loop {header.name} has no preheader"
     exits = [(b, s) for b in graph.successors if b in blocks for s in graph.successors[b] if s not in blocks]
     return Loop(header, latches[0], outside[0], blocks, exits)
+
+
+def guards(loop: Loop, owner: Loop, flow: Flow) -> list[tuple[Value, bool]] | None:
+    """The conditions inside `owner` under which `loop` is entered, with the outcome each must have; None where they
+    cannot be told. Without them a trip count computed early could be garbage."""
+    found: list[tuple[Value, bool]] = []
+    block = loop.preheader
+    while block is not owner.preheader:
+        above = flow.idom[block]
+        if not flow.dominates(block, _latch_around(block, owner, flow)):
+            match above.end:
+                case Branch(operands=[condition], targets=[if_true, if_false]) if if_true is not if_false:
+                    if flow.graph.predecessors[block] != [above]:
+                        return None
+                    found.append((condition, if_true is block))
+                case Switch():
+                    return None
+                case _:
+                    pass
+        block = above
+    return found
+
+
+def _latch_around(block: Block, owner: Loop, flow: Flow) -> Block:
+    """The latch of the innermost loop around `block`, at most `owner`."""
+    loop = flow.loop_of[block]
+    return loop.latch if loop is not None else owner.latch

@@ -2,15 +2,16 @@
 
 What is the same in every iteration of an outer loop needs one place on the tape for all of them: each iteration writes
 there what the one before did. So what an inner loop reads of an array of n elements takes n places, however often an
-outer loop runs it.
+outer loop runs it; also where the outer loop says at which element it begins (see irad.analysis.diagonals).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from irad.analysis.canonical import Canonical
+from irad.analysis.diagonals import Axis, diagonals, loops_of
 from irad.analysis.fixpoint import fixpoint
 from irad.analysis.flow import Loop
 from irad.analysis.memory import Memory
@@ -38,11 +39,15 @@ PURE = (Binary, Cast, Compare, ExtractValue, Gep, InsertValue, Select)
 
 
 class Variation:
-    """`of(value)`: the loops around `value` that it varies with; it is the same in all iterations of the others."""
+    """`of(value)`: the loops around `value` that it varies with; it is the same in all iterations of the others.
+
+    `axes(value)` is more exact: of two of these loops it may be the sum of their iterations' numbers that counts.
+    """
 
     def __init__(self, canonical: Canonical, memory: Memory, objects: Objects) -> None:
         self.canonical, self.flow, self.memory, self.objects = canonical, canonical.flow, memory, objects
-        self.known: dict[Value, frozenset[Loop]] = {}
+        self.known: dict[Value, frozenset[Axis]] = {}
+        self.diagonals = diagonals(canonical)
         self.headers = {loop.header for loop in self.flow.loops}
         self.left: dict[tuple[Block, Block], list[Loop]] = defaultdict(list)
         for loop in self.flow.loops:
@@ -55,18 +60,29 @@ class Variation:
                 users[operand].append(instruction)
 
         def step(instruction: Instruction) -> list[Instruction]:
-            found = self._computed(instruction)
-            if found <= self.of(instruction):
+            found, before = self._computed(instruction), self._known(instruction)
+            if found <= before:
                 return []
-            self.known[instruction] = self.of(instruction) | found
+            self.known[instruction] = before | found
             return users[instruction]
 
         fixpoint(everything, step)
 
     def of(self, value: Value) -> frozenset[Loop]:
+        return frozenset(loop for axis in self._known(value) for loop in loops_of(axis))
+
+    def axes(self, value: Value) -> list[Axis]:
+        """What `value` varies with, outermost first; no loop is in two of them."""
+        known = self._known(value)
+        times = Counter(loop for axis in known for loop in loops_of(axis))
+        apart = [axis for axis in known if all(times[loop] == 1 for loop in loops_of(axis))]
+        single: list[Axis] = [loop for loop, n in times.items() if n > 1 or not any(loop in loops_of(a) for a in apart)]
+        return sorted([*apart, *single], key=lambda axis: loops_of(axis)[0].depth)
+
+    def _known(self, value: Value) -> frozenset[Axis]:
         return self.known.get(value, frozenset())
 
-    def _all(self, block: Block) -> frozenset[Loop]:
+    def _all(self, block: Block) -> frozenset[Axis]:
         return frozenset(self.flow.chain(block))
 
     def _reads(self, instruction: Instruction) -> Sequence[Value]:
@@ -92,11 +108,18 @@ class Variation:
         known = [v for v in found if v is not None]
         return known if len(known) == len(found) else None
 
-    def _computed(self, instruction: Instruction) -> frozenset[Loop]:
+    def _computed(self, instruction: Instruction) -> frozenset[Axis]:
         block = self.flow.block_of[instruction]
         around = self._all(block)
-        operands = frozenset(loop for v in self._reads(instruction) for loop in self.of(v)) & around
+        operands = frozenset(
+            a for v in self._reads(instruction) for axis in self._known(v) for a in _seen(axis, around)
+        )
         match instruction:
+            case Phi() if instruction in self.diagonals:
+                # what the start varies with besides the outer loop, of which it leaves the sum
+                pair = self.diagonals[instruction]
+                others = (a for axis in operands for a in (loops_of(axis) if pair.outer in loops_of(axis) else (axis,)))
+                return frozenset([pair, *(a for a in others if a not in loops_of(pair))])
             case Phi():
                 if self._deciders(instruction) is None:
                     return around
@@ -113,8 +136,15 @@ class Variation:
             case _:
                 return operands if isinstance(instruction, PURE) else around
 
-    def _written_in(self, load: Load, around: frozenset[Loop]) -> frozenset[Loop]:
+    def _written_in(self, load: Load, around: frozenset[Axis]) -> frozenset[Axis]:
         """The loops in which what `load` reads may be written."""
         source = self.objects.pointed(load.pointer)
         writes = {self.flow.block_of.get(w) for o in source for w in self.memory.writes.get(o, ())}
-        return frozenset(loop for loop in around if not source or not writes.isdisjoint(loop.blocks))
+        loops = [loop for axis in around for loop in loops_of(axis)]
+        return frozenset(loop for loop in loops if not source or not writes.isdisjoint(loop.blocks))
+
+
+def _seen(axis: Axis, around: frozenset[Axis]) -> tuple[Axis, ...]:
+    """What is left of `axis` for a value inside the loops `around`."""
+    inside = tuple(loop for loop in loops_of(axis) if loop in around)
+    return (axis,) if len(inside) == len(loops_of(axis)) else inside

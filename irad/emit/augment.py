@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from irad.analysis.canonical import FRAME
 from irad.analysis.covers import Cover
-from irad.analysis.flow import Loop
+from irad.analysis.diagonals import Axis, Diagonal, loops_of
+from irad.analysis.flow import Loop, guards
 from irad.emit import calls as call_rules
 from irad.emit.body import Body, Subject, make_function
 from irad.ir.build import Builder
-from irad.ir.model import Alloca, Argument, Block, Call, Function, Instruction, Return, Value, integer, zero
+from irad.ir.model import Alloca, Argument, Block, Call, Function, Instruction, Phi, Return, Value, integer, zero
 from irad.ir.types import I1, I32, I64, PTR, VOID, Int, Struct, size_of
-from irad.plan import Buffer, How, Place, guards
+from irad.plan import Buffer, How, Place
 
 LARGEST = 1 << 62  # bytes; sizes saturate here, and such an allocation fails
 
@@ -46,7 +48,7 @@ class Augmented(Body):
         self.plan = subject.planned()
         self.flow = subject.canonical.flow
         self.bases: dict[Place, Value] = {}
-        self.counts: dict[tuple[Buffer, Loop], Value] = {}
+        self.counts: dict[tuple[Buffer, Axis], Value] = {}
         self.growing: dict[Buffer, _Growing] = {}
         self.firsts: dict[Buffer, Value] = {}  # the number of the first record of an entry
         self.headers = {loop.header: loop for loop in subject.canonical.reversal.loops}
@@ -147,8 +149,9 @@ class Augmented(Body):
         if buffer.growing:
             base = self.out.load(PTR, self.growing[buffer].pointer)
             return record_address(self.out, base, self.record(buffer), buffer, place)
-        counts = {loop: self.counts[buffer, loop] for loop in place.loops}
-        index = row_major(self.out, [(self.counter(loop), counts[loop]) for loop in place.loops])
+        index = row_major(
+            self.out, [(position(self.out, axis, self.counter), self.counts[buffer, axis]) for axis in place.axes]
+        )
         return self.out.offset(self.bases[place], index, place.type)
 
     def record(self, buffer: Buffer) -> Value:
@@ -176,17 +179,17 @@ class Augmented(Body):
         low: Value = integer(cover.start.constant, I64)
         for value, factor in cover.start.terms.items():
             low = out.binary("add", low, out.binary("mul", self.value(value), integer(factor, I64)))
-        length = out.binary("mul", self.count_before(cover.loop, cover.loop), integer(size_of(cover.load.type), I64))
+        length = out.binary("mul", self.places_before(cover.loop, cover.loop), integer(size_of(cover.load.type), I64))
         for place, end in ((range.low, low), (range.high, out.binary("add", low, length))):
             self.mark_tape(out.store(end, self.address(place)))
 
     def open_sized(self, buffer: Buffer) -> None:
         out = self.out
-        for loop, place in buffer.counts.items():
-            count = self.count_before(loop, buffer.loop)
-            self.counts[buffer, loop] = count
+        for axis, place in buffer.counts.items():
+            count = self.places_before(axis, buffer.loop)
+            self.counts[buffer, axis] = count
             self.mark_tape(out.store(count, self.address(place)))
-        counts = {loop: self.counts[buffer, loop] for loop in buffer.counts}
+        counts = {axis: self.counts[buffer, axis] for axis in buffer.counts}
         offsets, total = member_sizes(out, buffer, counts)
         pointer = self.allocate(total)
         assert buffer.pointer is not None
@@ -194,29 +197,71 @@ class Augmented(Body):
         for place, offset in zip(buffer.members, offsets, strict=True):
             self.bases[place] = self.out.offset(pointer, offset)
 
-    def count_before(self, loop: Loop, owner: Loop) -> Value:
-        """How often `loop` runs its header, computed before `owner` is entered: zero when its guards fail."""
-        canonical = self.subject.canonical
-        last = canonical.counted[loop].last
-        assert last is not None
-        memo: dict[Value, Value] = {}
-        count = self.out.binary("add", self.hoist(last, owner, memo), integer(1, I64))
-        for condition, outcome in (guards(loop, owner, self.flow) or []) if loop is not owner else []:
-            test = self.hoist(condition, owner, memo)
-            yes, no = (count, integer(0, I64)) if outcome else (integer(0, I64), count)
-            count = self.out.select(test, yes, no)
-        return count
+    def places_before(self, axis: Axis, owner: Loop) -> Value:
+        """How many places there are along `axis`, computed before `owner` is entered: zero when its guards fail."""
+        loop = loops_of(axis)[0]
+        last = self.last_sum(axis, owner) if isinstance(axis, Diagonal) else self.last_before(loop, owner)
+        count = self.out.binary("add", last, integer(1, I64))
+        return count if loop is owner else self.if_entered(count, loop, owner, owner)
 
-    def hoist(self, value: Value, owner: Loop, memo: dict[Value, Value]) -> Value:
-        """`value`, computed here though it belongs inside `owner`. Flags go: they held under other conditions."""
+    def last_before(self, loop: Loop, owner: Loop, numbered: tuple[Loop, Value] | None = None) -> Value:
+        """The last iteration's number of `loop`, computed before `owner` is entered (see `hoist`)."""
+        last = self.subject.canonical.counted[loop].last
+        assert last is not None
+        return self.hoist(last, owner, {}, numbered)
+
+    def if_entered(
+        self, value: Value, loop: Loop, around: Loop, owner: Loop, numbered: tuple[Loop, Value] | None = None
+    ) -> Value:
+        """`value`, or zero where an iteration of `around` does not enter `loop`; computed before `owner` is entered."""
+        for condition, outcome in guards(loop, around, self.flow) or []:
+            test = self.hoist(condition, owner, {}, numbered)
+            yes, no = (value, integer(0, I64)) if outcome else (integer(0, I64), value)
+            value = self.out.select(test, yes, no)
+        return value
+
+    def last_sum(self, pair: Diagonal, owner: Loop) -> Value:
+        """The largest sum of iteration numbers, computed before `owner` is entered.
+
+        It is that at the end of the inner loop, the same in all outer iterations whose inner loop ends by its bound;
+        where it ends at once, the outer one's number alone is left.
+        """
+
+        def sum_at(number: Value) -> Value:
+            numbered = pair.outer, number
+            last = self.last_before(pair.inner, owner, numbered)
+            return self.if_entered(self.out.binary("add", last, number), pair.inner, pair.outer, owner, numbered)
+
+        last = self.last_before(pair.outer, owner)
+        largest = last
+        for number in (integer(0, I64), last):
+            largest = self.out.call("llvm.umax.i64", I64, [largest, sum_at(number)])
+        return largest
+
+    def hoist(
+        self, value: Value, owner: Loop, memo: dict[Value, Value], numbered: tuple[Loop, Value] | None = None
+    ) -> Value:
+        """`value`, computed here though it belongs inside `owner`, in the iteration of another loop that `numbered`
+        gives. Flags go: they held under other conditions."""
         if not self.flow.inside(value, owner):
             return self.value(value)
         if value not in memo:
             assert isinstance(value, Instruction)
-            new = value.clone(lambda v: self.hoist(v, owner, memo))
-            new.flags, new.metadata = (), {}
-            memo[value] = self.out.append(new)
+            if isinstance(value, Phi):
+                assert numbered is not None, "the plan hoists counters of a numbered iteration alone"
+                memo[value] = self.hoist_counter(value, owner, numbered[1])
+            else:
+                new = value.clone(lambda v: self.hoist(v, owner, memo, numbered))
+                new.flags, new.metadata = (), {}
+                memo[value] = self.out.append(new)
         return memo[value]
+
+    def hoist_counter(self, phi: Phi, owner: Loop, number: Value) -> Value:
+        """What `phi` is in iteration `number` of its loop."""
+        induction = self.subject.canonical.inductions[phi]
+        start, step = (self.hoist(v, owner, {}) for v in (induction.start, induction.step))
+        distance = self.out.binary("mul", number, step)
+        return self.out.binary("sub" if induction.negative else "add", start, distance)
 
     def close(self) -> None:
         """At the end: leave in the frame where the stacks are, and how high."""
@@ -259,6 +304,14 @@ def record_address(out: Builder, base: Value, count: Value, buffer: Buffer, plac
     return out.offset(base, out.binary("add", at, integer(place.offset, I64)))
 
 
+def position(out: Builder, axis: Axis, counter: Callable[[Loop], Value]) -> Value:
+    """The number of this iteration's place along `axis`."""
+    first, *others = map(counter, loops_of(axis))
+    for other in others:
+        first = out.binary("add", first, other, ("nuw", "nsw"))
+    return first
+
+
 def row_major(out: Builder, indices: list[tuple[Value, Value]]) -> Value:
     """The position of (index, count) pairs, outermost first, in a row-major array."""
     position, _ = indices[0]
@@ -267,32 +320,32 @@ def row_major(out: Builder, indices: list[tuple[Value, Value]]) -> Value:
     return position
 
 
-def member_sizes(out: Builder, buffer: Buffer, counts: dict[Loop, Value]) -> tuple[list[Value], Value]:
+def member_sizes(out: Builder, buffer: Buffer, counts: dict[Axis, Value]) -> tuple[list[Value], Value]:
     """Byte offset of every member's array in a sized buffer, and the bytes of all, at most `LARGEST`."""
     offset: Value = integer(0, I64)
     offsets: list[Value] = []
     for place in buffer.members:
         offsets.append(offset)
         size: Value = integer(size_of(place.type), I64)
-        for loop in place.loops:
-            size = saturating_product(out, size, counts[loop])
+        for axis in place.axes:
+            size = saturating_product(out, size, counts[axis])
         padded = out.binary("and", out.binary("add", size, integer(63, I64)), integer(-64, I64))
         offset = out.call("llvm.uadd.sat.i64", I64, [offset, padded])
         offset = out.call("llvm.umin.i64", I64, [offset, integer(LARGEST, I64)])
     return offsets, offset
 
 
-def member_offsets(out: Builder, buffer: Buffer, counts: dict[Loop, Value], *, before: int) -> Value:
+def member_offsets(out: Builder, buffer: Buffer, counts: dict[Axis, Value], *, before: int) -> Value:
     """Byte offset of member number `before`, of a buffer that was allocated: nothing can overflow.
 
     Arrays of the same shape take the same room, so that code for an offset is short however many lie before it.
     """
     offset: Value = integer(0, I64)
-    alike = Counter((tuple(place.loops), size_of(place.type)) for place in buffer.members[:before])
-    for (loops, unit), times in alike.items():
+    alike = Counter((tuple(place.axes), size_of(place.type)) for place in buffer.members[:before])
+    for (axes, unit), times in alike.items():
         size: Value = integer(unit, I64)
-        for loop in loops:
-            size = out.binary("mul", size, counts[loop])
+        for axis in axes:
+            size = out.binary("mul", size, counts[axis])
         padded = out.binary("and", out.binary("add", size, integer(63, I64)), integer(-64, I64))
         offset = out.binary("add", offset, out.binary("mul", padded, integer(times, I64)))
     return offset

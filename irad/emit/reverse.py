@@ -6,14 +6,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from irad.analysis.diagonals import Axis
 from irad.analysis.flow import Loop
 from irad.analysis.needs import shadow_of
 from irad.analysis.records import Element
+from irad.analysis.searches import Search
 from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
 from irad.emit import scalar as scalar_rules
 from irad.emit.aggregate import add
-from irad.emit.augment import Child, member_offsets, record_address, row_major
+from irad.emit.augment import Child, member_offsets, position, record_address, row_major
 from irad.emit.body import Subject, make_function
 from irad.emit.slots import Users, turns, users
 from irad.emit.stripes import Part, Splitter
@@ -129,8 +131,11 @@ class Reverse:
     def block(self, block: Block) -> None:
         self.here = block
         self.enter(self.start[block])
-        self.go_back(block, self.body(block))
         loop = self.headers.get(block)
+        if loop in self.plan.searches:
+            self.search(self.plan.searches[loop])
+            return
+        self.go_back(block, self.body(block))
         if loop in self.stripes:
             Splitter(loop, self.stripes[loop], self).emit(self.entrances[loop])
 
@@ -202,6 +207,26 @@ class Reverse:
         self.set_counter(loop, self.out.binary("sub", count, integer(1, I64)))
         self.hand_over(loop.latch, bars)
         self.out.branch(self.start[loop.latch])
+
+    def search(self, search: Search) -> None:
+        """The reverse of a loop, from its last iteration: back to the one that chose, and that alone."""
+        loop, block = search.loop, search.loop.latch
+        found, other, first, further = (
+            Block(f"{self.out.block.name}.{name}") for name in ("found", "other", "first", "further")
+        )
+        ways = (found, other) if search.outcome else (other, found)
+        self.out.branch_if(self.look(search.condition), *ways)
+        self.enter(other)
+        self.out.branch_if(self.out.compare("eq", self.counter(loop), integer(0, I64)), first, further)
+        self.enter(further)
+        self.set_counter(loop, self.out.binary("sub", self.counter(loop), integer(1, I64)))
+        self.out.branch(self.start[block])
+        self.enter(first)
+        bar = self.take(search.choice)
+        self.leave_loop(loop, [] if bar is None else [(search.carried, bar)])
+        self.enter(found)
+        self.body(block)
+        self.leave_loop(loop, [])
 
     def leave_loop(self, loop: Loop, bars: list[tuple[Phi, Value]]) -> None:
         """On from the reverse of the first iteration of `loop` to what was before it."""
@@ -463,7 +488,9 @@ class Reverse:
             first = self.out.load(I64, self.heights[buffer])
             count = self.out.binary("add", first, self.counter(buffer.loop))
             return record_address(self.out, base, count, buffer, place)
-        index = row_major(self.out, [(self.counter(loop), self.count(buffer, loop)) for loop in place.loops])
+        index = row_major(
+            self.out, [(position(self.out, axis, self.counter), self.count(buffer, axis)) for axis in place.axes]
+        )
         return self.out.offset(base, index, place.type)
 
     def base(self, place: Place, buffer: Buffer) -> Value:
@@ -477,13 +504,13 @@ class Reverse:
         if place is buffer.members[0]:
             return pointer
         before = buffer.members.index(place)
-        loops = list(dict.fromkeys(loop for member in buffer.members[:before] for loop in member.loops))
-        counts = {loop: self.count(buffer, loop) for loop in loops}
+        axes = list(dict.fromkeys(axis for member in buffer.members[:before] for axis in member.axes))
+        counts = {axis: self.count(buffer, axis) for axis in axes}
         return self.out.offset(pointer, member_offsets(self.out, buffer, counts, before=before))
 
-    def count(self, buffer: Buffer, loop: Loop) -> Value:
-        """How often `loop` ran in the entry of `buffer` at hand."""
-        place = buffer.counts[loop]
+    def count(self, buffer: Buffer, axis: Axis) -> Value:
+        """How many places there are along `axis` in the entry of `buffer` at hand."""
+        place = buffer.counts[axis]
         return self.outside(buffer, place, lambda: self.mark_tape(self.out.load(I64, self.address(place))))
 
     def outside(self, buffer: Buffer, key: Place, find: Callable[[], Value]) -> Value:
@@ -521,7 +548,8 @@ class Reverse:
         """The loops whose reverse is entered from one block only, with that block."""
         found: dict[Loop, list[Block]] = defaultdict(list)
         for block, ways in self.canonical.reversal.back.items():
-            times = 2 if self.headers.get(block) in self.stripes else 1  # both versions of a split loop go on from it
+            loop = self.headers.get(block)
+            times = 2 if loop in self.stripes or loop in self.plan.searches else 1  # they have two ends
             for way in ways:
                 for loop in self.flow.chain(way):
                     if block not in loop.blocks:

@@ -9,6 +9,7 @@ from irad.errors import MissingRule, Unsupported
 from irad.ir.lines import blame
 from irad.ir.model import (
     Cast,
+    Constant,
     ExtractElement,
     ExtractValue,
     InsertElement,
@@ -118,7 +119,8 @@ def _by_rule(value: Instruction, bar: Value, out: Reverse) -> None:
     wanted = frozenset(i for i, v in enumerate(value.operands) if v in out.subject.activity)
     twin = out.plan.twins.get(value)
     read = linear.reads(rule, wanted, twin is not None)
-    operands = [out.look(v) if i in read else linear.unread(v.type) for i, v in enumerate(value.operands)]
+    known = [i in read or isinstance(v, Constant) for i, v in enumerate(value.operands)]
+    operands = [out.look(v) if k else linear.unread(v.type) for k, v in zip(known, value.operands, strict=True)]
     result = out.look(value) if "out" in read else linear.unread(value.type)
     other = out.look(twin) if twin is not None else None
     guard = value in out.subject.guarded

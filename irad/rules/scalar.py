@@ -91,7 +91,7 @@ def _(x: Expr, y: Expr, z: Expr):
 def _(x: Expr, y: Expr, *, out: Expr):
     # one division for both maps, and one that leaves the loop where y is the same in all iterations
     r = _reciprocal(y)
-    return strong(r), strong(-(out * r))
+    return strong(r), strong(-(out * (out if _is_one(x) else r)))
 
 
 @rule("frem", "fmod", "remainder", "numba_fixed_fmod", price=30)
@@ -366,6 +366,14 @@ def _reciprocal(y: Expr) -> Expr:
             return y.lit(1.0 / c.number)
         case _:
             return 1.0 / y
+
+
+def _is_one(x: Expr) -> bool:
+    match x.value:
+        case Constant(type=Float(), literal=str(text)) as c if text not in ("undef", "poison"):
+            return c.number == 1.0
+        case _:
+            return False
 
 
 def _sign(x: Expr) -> Expr:

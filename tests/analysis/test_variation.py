@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import irad
+from irad.analysis.diagonals import loops_of
 from irad.analysis.variation import Variation
 from tests.analysis.facts import Facts, body
 
@@ -127,3 +128,122 @@ def test_tape_grows_with_what_is_read_not_with_how_often() -> None:
     np.testing.assert_allclose(got[1], m_bar, rtol=1e-12)
     used = irad.llvm.tape_bytes(lambda: irad.grad(chain, argnums=(0, 1))(x, m, steps))
     assert used < 20 * n * steps * 8  # once for each read it would be n times as much
+
+
+TRIANGLE = """entry:
+  br label %outer
+outer:
+  %i = phi i64 [ {first}, %entry ], [ %i.next, %outer.end ]
+  %i.next = add i64 %i, {step}
+  %from = add i64 %i, {ahead}
+  %some = icmp slt i64 {start}, {bound}
+  {test}
+pre:
+  br label %inner
+inner:
+  %j = phi i64 [ {start}, %pre ], [ %j.next, %inner ]
+  %j.next = add i64 %j, {step}
+  %p = getelementptr double, ptr %x, i64 %j
+  %v = load double, ptr %p
+  %q = getelementptr double, ptr %x, i64 %i
+  %u = load double, ptr %q
+  %w = fmul double %u, %v
+  store double %w, ptr %y
+  {code}
+  %more = icmp slt i64 %j.next, {bound}
+  br i1 %more, label %inner, label %outer.end
+outer.end:
+  %again = icmp slt i64 %i.next, %n
+  br i1 %again, label %outer, label %out
+out:
+  ret void"""
+PLAIN = {
+    "first": "0",
+    "step": "1",
+    "ahead": "1",
+    "start": "%from",
+    "bound": "%n",
+    "test": "br i1 %some, label %pre, label %outer.end",
+    "code": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "axes"),
+    [
+        ({}, "outer+inner"),
+        ({"start": "%i"}, "outer+inner"),
+        ({"step": "2", "ahead": "3"}, "outer+inner"),
+        ({"first": "5"}, "outer+inner"),
+        ({"start": "0"}, "inner"),
+        ({"code": "store double 0.0, ptr %q"}, "outer inner"),  # what is read is not the same in all iterations
+        ({"bound": "%i"}, "outer inner"),  # the sums do not end at one place
+        ({"test": "br i1 %c, label %pre, label %outer.end"}, "outer inner"),  # what does %c keep from happening?
+        ({"start": "%odd"}, "outer inner"),
+    ],
+)
+def test_what_two_loops_walk_together(changed: dict[str, str], axes: str) -> None:
+    parts = PLAIN | changed
+    text = TRIANGLE.format(**parts).replace("  %some", "  %odd = mul i64 %i, 2\n  %some", 1)
+    facts = Facts(body(text, "ptr %x, ptr %y, i64 %n, i1 %c"), shadowed=["x", "y"])
+    variation = Variation(facts.canonical, facts.memory, facts.objects)
+    found = ["+".join(loop.header.name for loop in loops_of(axis)) for axis in variation.axes(facts["v"])]
+    assert found == axes.split()
+    assert {loop.header.name for loop in variation.of(facts["w"])} == {"outer", "inner"}
+    assert all(len(loops_of(axis)) == 1 for axis in variation.axes(facts["w"]))
+
+
+@numba.njit
+def pairs(x, first, last, ahead, step, steps):
+    """Walks pairs of elements, whose squares are overwritten after each step."""
+    a = x.copy()
+    total = 0.0
+    for _ in range(steps):
+        for i in range(first, last):
+            for j in range(i + ahead, x.size):
+                d = a[j] - a[i]
+                total += np.sqrt(d * d + 1.0) * a[j]
+        for i in range(0, x.size, 2):
+            for j in range(i + 4, x.size, 2):
+                total += a[i] * a[j] * a[j]
+        for i in range(x.size - 1, -1, step):
+            for j in range(i - ahead, -1, step):
+                total += a[i] * a[j] * a[j]
+        for i in range(x.size):
+            a[i] = np.sin(a[i])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("n", "first", "last", "ahead", "steps"),
+    [(7, 0, 7, 1, 2), (7, 0, 7, 0, 1), (7, 2, 5, 2, 3), (7, 0, 7, 9, 2), (7, 3, 4, 1, 2), (1, 0, 1, 1, 2),
+     (0, 0, 0, 1, 2), (6, 4, 1, 1, 2), (6, 0, 6, 6, 2), (2, 0, 2, 1, 0)],
+)  # fmt: skip
+def test_pairs(n: int, first: int, last: int, ahead: int, steps: int) -> None:
+    x = np.random.default_rng(n).random(n)
+    got = irad.grad(pairs)(x, first, last, ahead, -1, steps)
+    for k in range(n):
+        direction = np.eye(n)[k]
+        _, slope = irad.jvp(pairs, (x, first, last, ahead, -1, steps), (direction, None, None, None, None, None))
+        assert got[k] == pytest.approx(slope, rel=1e-12)
+
+
+@numba.njit
+def distances(x, steps):
+    a = x.copy()
+    total = 0.0
+    for _ in range(steps):
+        for i in range(x.size):
+            for j in range(i + 1, x.size):
+                total += (a[j] - a[i]) ** 2 * a[j]
+        for i in range(x.size):
+            a[i] *= 0.9
+    return total
+
+
+def test_pairs_take_a_place_for_each_element() -> None:
+    n, steps = 60, 3
+    x = np.random.default_rng(0).random(n)
+    irad.grad(distances)(x, steps)
+    used = irad.llvm.tape_bytes(lambda: irad.grad(distances)(x, steps))
+    assert used < 10 * n * steps * 8  # a place for each pair would take n / 2 times as much

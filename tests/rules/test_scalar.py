@@ -359,6 +359,15 @@ def test_division_by_a_constant_is_a_product_without_a_guard():
     assert [getattr(i, "op", "") for i in block.body] == ["fadd", "fmul"]
 
 
+def test_the_slope_of_a_reciprocal_is_its_square():
+    block = Block("b")
+    build = Builder(block)
+    y = build.binary("fadd", real(1.0, DOUBLE), real(2.0, DOUBLE))
+    result = build.binary("fdiv", real(1.0, DOUBLE), y)
+    tangent(RULES["fdiv"], [real(1.0, DOUBLE), y], result, [None, y], build)
+    assert [getattr(i, "op", "") for i in block.body].count("fdiv") == 1
+
+
 def test_opcodes_have_rows():
     assert RULES.keys() >= OPCODES
 
