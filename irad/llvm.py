@@ -129,7 +129,7 @@ def normalize(text: str, name: str) -> str:
     ------
     InvalidIR: LLVM cannot read `text`.
     """
-    text = rewrite.addresses_as_pointers(rewrite.lines_only(text))
+    text = rewrite.mantissas_by_scaling(rewrite.addresses_as_pointers(rewrite.lines_only(text)))
     text = rewrite.records_as_blocks(rewrite.roots_by_side(rewrite.powers_by_value(text)))
     module = _stripped(text, name)
     if module is None:

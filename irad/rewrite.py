@@ -376,6 +376,40 @@ def powers_by_value(text: str) -> str:
     return text
 
 
+# --- mantissas and exponents ----------------------------------------------------------------------------------------
+
+_FREXP = """
+define internal {type} @irad.frexp{f}({type} %x, ptr %place) alwaysinline {{
+  %size = call {type} @llvm.fabs.{suffix}({type} %x)
+  %finite = fcmp one {type} %size, 0x7FF0000000000000
+  %nonzero = fcmp one {type} %x, 0.0
+  %split = and i1 %finite, %nonzero
+  %log = call i32 @ilogb{f}({type} %x)
+  %above = add i32 %log, 1
+  %exponent = select i1 %split, i32 %above, i32 0
+  store i32 %exponent, ptr %place
+  %less = sub i32 0, %exponent
+  %mantissa = call {type} @numba_ldexp{f}({type} %x, i32 signext %less)
+  ret {type} %mantissa
+}}
+"""
+_FREXP_CALLS = (
+    "declare {type} @llvm.fabs.{suffix}({type})",
+    "declare i32 @ilogb{f}({type}) nounwind willreturn memory(none)",
+    "declare {type} @numba_ldexp{f}({type}, i32 signext) nounwind willreturn memory(none)",
+)
+
+
+def mantissas_by_scaling(text: str) -> str:
+    """`text` with `math.frexp` as a product with a power of two, which is exact, and an integer without derivative."""
+    for f, type, suffix in (("", "double", "f64"), ("f", "float", "f32")):
+        if f"@numba_frexp{f}(" in text:
+            names = {"f": f, "type": type, "suffix": suffix}
+            text = _without_function(text, f"numba_frexp{f}").replace(f"@numba_frexp{f}(", f"@irad.frexp{f}(")
+            text = declared(text, [line.format(**names) for line in _FREXP_CALLS]) + _FREXP.format(**names)
+    return text
+
+
 # --- complex square roots -------------------------------------------------------------------------------------------
 
 _ROOT = re.compile(

@@ -2,8 +2,10 @@
 
 LLVM copies a double with an i64 load and store when it likes. Such an integer *carries* a float: it has a derivative,
 of the float type of its width. An integer carries a float when it is loaded from memory that holds floats, or is the
-bits of a float, and only moves (phi, select, freeze, store) or has its sign bit flipped. Other arithmetic on a carrier
-gives a plain integer, from which a float must not be made again: activity refuses that.
+bits of a float, and only moves (phi, select, freeze, store) or has its sign bit flipped; so it does when it is loaded
+and only moves until a float is made of it, whatever else is done with it (LLVM loads once what is read as a float and
+tested as an integer). Other arithmetic on a carrier gives a plain integer, from which a float must not be made again:
+activity refuses that.
 """
 
 from __future__ import annotations
@@ -164,6 +166,7 @@ class _Solver:
         self.function, self.objects, self.offsets, self.parameters = function, objects, offsets, parameters
         self.floats: dict[Object, set[Float]] = defaultdict(set)
         self.integers = _integer_memory(function, objects, offsets)
+        self.read_as_floats = _read_as_floats(function)
         self.carriers: dict[Value, Float] = {}
         self.users: dict[Value, list[Instruction]] = defaultdict(list)
         self.touching: dict[Object, list[Instruction]] = defaultdict(list)
@@ -248,6 +251,9 @@ class _Solver:
     def load(self, load: Load) -> list[Instruction]:
         source = self.objects.pointed(load.pointer)
         again = self.hold(source, float_parts(load.type))
+        if load in self.read_as_floats:
+            type = OF_WIDTH[8 * size_of(load.type)]
+            return [*again, *self.hold(source, {type}), *self.carry(load, type)]
         if load in self.fields:
             return again
         if isinstance(load.type, Int) and source and all(o in self.records for o in source):
@@ -285,6 +291,34 @@ def _integer_memory(function: Function, objects: Objects, offsets: Offsets) -> d
             case _:
                 pass
     return places
+
+
+def _read_as_floats(function: Function) -> frozenset[Instruction]:
+    """Loads of integers that floats are made of after no more than moves."""
+    moved: set[Value] = set()
+    todo = [i.operands[0] for i in function.instructions if isinstance(i, Cast) and i.op == "bitcast"]
+    todo = [v for v in todo if isinstance(v.type, Int) and v.type.bits in OF_WIDTH]
+    while todo:
+        value = todo.pop()
+        if value not in moved:
+            moved.add(value)
+            todo += _moved_from(value)
+    return frozenset(v for v in moved if isinstance(v, Load))
+
+
+def _moved_from(value: Value) -> list[Value]:
+    """The integers of which `value` is one, as it is or with its sign bit flipped."""
+    match value:
+        case Phi(operands=merged):
+            return merged
+        case Select(operands=[_, *chosen]):
+            return chosen
+        case Unary(op="freeze", operands=[source]):
+            return [source]
+        case Binary(operands=[source, _]) if flips_sign(value):
+            return [source]
+        case _:
+            return []
 
 
 def _moves(instruction: Instruction) -> bool:

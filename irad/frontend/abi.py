@@ -224,7 +224,7 @@ def instead(kind: Any) -> str:
 
 _INSTEAD = {
     "FunctionType": "pass an njit function from Python, or call the function by its name",
-    "ListType": "give it numbers or tuples of numbers; make one of arrays in the kernel, of a tuple of them",
+    "ListType": "give it numbers, tuples of numbers, or writable arrays of numbers; make others in the kernel",
     "List": "pass a numba.typed.List of numbers, or an array",
     "DictType": "give it integers, or tuples of them, as keys and numbers as values; make others in the kernel",
     "Record": "use an array of records",

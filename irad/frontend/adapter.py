@@ -9,7 +9,7 @@ LLVM proves: what is left of the calls in `rebound` tells where it could not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,8 @@ from irad.frontend import boxes
 from irad.frontend.abi import Leaf, leaves
 from irad.frontend.layout import instance_type, memory_type
 from irad.frontend.target import need
-from irad.ir.types import PTR, Float, Int, Type, size_of
+from irad.ir.types import PTR, Float, Int, Struct, Type, field_offset, size_of
+from irad.rewrite import ALLOCATE, declared
 from irad.rules import calls
 
 _types: Any = need("numba.core.types", "BaseTuple", "Record", "Optional")
@@ -27,6 +28,8 @@ _RESIZED = (
     f"declare void @{calls.RESIZED}(i64, ptr nocapture, i64, i64) nounwind willreturn "
     "memory(argmem: read, inaccessiblemem: readwrite)"
 )
+_ITEMS = ALLOCATE.replace("@irad_alloc(", "@irad_tape(")
+_EXCHANGES = re.compile(r"@numba_list_(?:setitem|delitem|delete_slice)\(")
 _REBOUND = re.compile(r'call void @"irad\.rebound ([^"]+)"\(\)')
 
 
@@ -42,7 +45,7 @@ def adapted(text: str, name: str, kinds: Sequence[Any], names: Sequence[str]) ->
     ------
     Unsupported: an argument has a part of a type that irad does not take.
     """
-    adapter = _Adapter()
+    adapter = _Adapter(may_exchange=_EXCHANGES.search(text) is not None)
     for kind, argument in zip(kinds, names, strict=True):
         given = [_Given(leaf, adapter.parameter(leaf)) for leaf in leaves(boxes.opened(kind), argument)]
         adapter.hand_over(boxes.opened(kind), argument, iter(given))
@@ -78,7 +81,10 @@ class _Memory:
 
 @dataclass
 class _Adapter:
-    """The text of the function as it grows, before the call and after it."""
+    """The text of the function as it grows, before the call and after it.
+
+    may_exchange: whether the program has functions that put other items into a list than it had.
+    """
 
     parameters: list[str] = field(default_factory=list[str])
     passed: list[str] = field(default_factory=list[str])
@@ -87,6 +93,7 @@ class _Adapter:
     checks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     declared: list[str] = field(default_factory=list[str])
     counted: int = 0
+    may_exchange: bool = False
 
     def parameter(self, leaf: Leaf) -> str:
         name = f"%arg.{len(self.parameters)}"
@@ -109,6 +116,8 @@ class _Adapter:
 
     def whole(self, kind: Any, path: str, given: Iterator[_Given]) -> list[str]:
         """The pointers that are a structure to the kernel."""
+        if boxes.is_array_list(kind.origin):
+            return self.list_of_arrays(kind, given)
         if boxes.is_list(kind.origin):
             return self.list(kind, given)
         if boxes.is_dict(kind.origin):
@@ -146,17 +155,109 @@ class _Adapter:
         """The pointers that are a list to the kernel: one that nothing else has, and its header."""
         items = self.array(kind.types[0], given)
         mutable, place = (next(given).value for _ in kind.types[1:])
-        frozen = self.fresh()
-        self.before.append(f"{frozen} = trunc i64 {mutable} to i32")
-        fields = [(0, "i64", items.size), (typed_lists.ITEM_SIZE, "i64", str(items.itemsize))]
-        fields += [(typed_lists.ROOM, "i64", items.size), (typed_lists.MUTABLE, "i32", frozen)]
-        own, header = self.header(typed_lists.SIZE, [*fields, (typed_lists.ITEMS, PTR, items.data)])
+        own, header = self.list_header(items, mutable)
         length, memory = self.load("i64", header, 0), self.load(PTR, header, typed_lists.ITEMS)
         moved, kept = self.fresh(), self.fresh()
         self.after.append(f"{moved} = icmp ne ptr {memory}, {items.data}")
         self.after.append(f"{kept} = select i1 {moved}, ptr {memory}, ptr null")
-        self.tell([(length, items.size), (memory, items.data)], place, [(kept, length, items.itemsize)])
+        found = self.differs([("i64", length, items.size), (PTR, memory, items.data)])
+        self.tell(found, place, [(kept, length, items.itemsize)])
         return [own, header]
+
+    def list_header(self, items: _Memory, mutable: str) -> tuple[str, str]:
+        """The header of a list of these items that has no room for more, see `header`."""
+        frozen = self.fresh()
+        self.before.append(f"{frozen} = trunc i64 {mutable} to i32")
+        fields = [(0, "i64", items.size), (typed_lists.ITEM_SIZE, "i64", str(items.itemsize))]
+        fields += [(typed_lists.ROOM, "i64", items.size), (typed_lists.MUTABLE, "i32", frozen)]
+        return self.header(typed_lists.SIZE, [*fields, (typed_lists.ITEMS, PTR, items.data)])
+
+    def list_of_arrays(self, kind: Any, given: Iterator[_Given]) -> list[str]:
+        """The pointers that are a list of arrays to the kernel; the arrays lie in one, as the words tell.
+
+        The kernel is to leave the arrays in their places. That it has is tested where it has functions to do otherwise.
+        """
+        origin = kind.origin
+        flat, words = (self.array(inner, given) for inner in kind.types[:2])
+        mutable, place = (next(given).value for _ in kind.types[2:])
+        count, size, data = self.fresh(), self.fresh(), self.fresh()
+        layout = memory_type(origin.item_type)
+        self.before += [
+            f"{count} = udiv i64 {words.size}, {boxes.words_of(origin)}",
+            f"{size} = mul i64 {count}, {size_of(layout)}",
+            f"{data} = call ptr @irad_tape(i64 {size}, i32 16)",
+        ]
+        items = _Memory(data, count, size_of(layout))
+        self.each(count, self.before, lambda i: self.put_array(origin.item_type, flat, words, items, i))
+        own, header = self.list_header(items, mutable)
+        length, memory = self.load("i64", header, 0), self.load(PTR, header, typed_lists.ITEMS)
+        found = self.differs([("i64", length, count), (PTR, memory, data)])
+        if self.may_exchange:
+            changed = self.fresh()
+            self.before += [f"{changed} = alloca i1", f"store i1 false, ptr {changed}"]
+            self.after.append(f"store i1 {found}, ptr {changed}")
+            self.each(count, self.after, lambda i: self.compare_array(origin.item_type, flat, words, items, i, changed))
+            found = self.fresh()
+            self.after.append(f"{found} = load i1, ptr {changed}")
+        self.tell(found, place, [("null", length, 0)])
+        self.declared.append(_ITEMS)
+        return [own, header]
+
+    def each(self, count: str, lines: list[str], body: Callable[[str], None]) -> None:
+        """A loop over the numbers below `count`; `body` appends to the same lines, and has no branches."""
+        i, more, following = self.fresh(), self.fresh(), self.fresh()
+        start, test, step, done = (f"{word}{i[2:]}" for word in ("before", "test", "step", "done"))
+        lines += [f"br label %{start}", f"{start}:", f"br label %{test}", f"{test}:"]
+        lines += [f"{i} = phi i64 [ 0, %{start} ], [ {following}, %{step} ]", f"{more} = icmp ult i64 {i}, {count}"]
+        lines += [f"br i1 {more}, label %{step}, label %{done}", f"{step}:"]
+        body(i)
+        lines += [f"{following} = add nuw nsw i64 {i}, 1", f"br label %{test}", f"{done}:"]
+
+    def put_array(self, kind: Any, flat: _Memory, words: _Memory, items: _Memory, index: str) -> None:
+        """Make an item of a list: an array, as Numba has it."""
+        data, *told = self.told(kind, flat, words, index, self.before)
+        number = "1"
+        for length in told[: kind.ndim]:
+            product = self.fresh()
+            self.before.append(f"{product} = mul i64 {number}, {length}")
+            number = product
+        values = ["null", "null", number, str(flat.itemsize), data, *told]
+        for (offset, type), value in zip(_array_fields(kind), values, strict=True):
+            at = self.item_field(items, index, offset, self.before)
+            self.before.append(f"store {type} {value}, ptr {at}")
+
+    def compare_array(self, kind: Any, flat: _Memory, words: _Memory, items: _Memory, index: str, changed: str) -> None:
+        """Note in `changed` whether an item of a list is another array than it was."""
+        told, pairs = self.told(kind, flat, words, index, self.after), list[tuple[object, str, str]]()
+        for (offset, type), value in zip(_array_fields(kind)[_DATA:], told, strict=True):
+            at, found = self.item_field(items, index, offset, self.after), self.fresh()
+            self.after.append(f"{found} = load {type}, ptr {at}")
+            pairs.append((type, found, value))
+        known, either, other = self.fresh(), self.fresh(), self.differs(pairs)
+        self.after += [f"{known} = load i1, ptr {changed}", f"{either} = or i1 {known}, {other}"]
+        self.after.append(f"store i1 {either}, ptr {changed}")
+
+    def told(self, kind: Any, flat: _Memory, words: _Memory, index: str, lines: list[str]) -> list[str]:
+        """What the words tell of an array: its data, its shape and its strides."""
+        first, values = self.fresh(), list[str]()
+        lines.append(f"{first} = mul i64 {index}, {1 + 2 * kind.ndim}")
+        for i in range(1 + 2 * kind.ndim):
+            at, place, value = self.fresh(), self.fresh(), self.fresh()
+            lines += [f"{at} = add i64 {first}, {i}", f"{place} = getelementptr i64, ptr {words.data}, i64 {at}"]
+            lines.append(f"{value} = load i64, ptr {place}")
+            values.append(value)
+        data = self.fresh()
+        lines.append(f"{data} = getelementptr i8, ptr {flat.data}, i64 {values[0]}")
+        return [data, *values[1:]]
+
+    def item_field(self, items: _Memory, index: str, offset: int, lines: list[str]) -> str:
+        distance, place, at = self.fresh(), self.fresh(), self.fresh()
+        lines += [
+            f"{distance} = mul i64 {index}, {items.itemsize}",
+            f"{place} = getelementptr i8, ptr {items.data}, i64 {distance}",
+            f"{at} = getelementptr i8, ptr {place}, i64 {offset}",
+        ]
+        return at
 
     def dictionary(self, kind: Any, given: Iterator[_Given]) -> list[str]:
         """The pointers that are a dictionary to the kernel: one that nothing else has, and its header.
@@ -177,8 +278,8 @@ class _Adapter:
         used, entries = (self.load("i64", header, typed_dicts.AT[name]) for name in ("used", "entries"))
         found = {name: self.load(PTR, header, typed_dicts.AT[name]) for name in ("hashes", "keys", "values")}
         blocks = zip(found.values(), (8, *sizes), strict=True)
-        changes = [(used, count), (found["hashes"], hashes.data)]
-        self.tell(changes, place, [(pointer, entries, size) for pointer, size in blocks])
+        changes = [("i64", used, count), (PTR, found["hashes"], hashes.data)]
+        self.tell(self.differs(changes), place, [(pointer, entries, size) for pointer, size in blocks])
         return [own, header]
 
     def header(self, size: int, fields: Sequence[tuple[int, object, str]]) -> tuple[str, str]:
@@ -198,15 +299,18 @@ class _Adapter:
         self.after.append(f"{value} = load {type}, ptr {at}")
         return value
 
-    def tell(self, pairs: Sequence[tuple[str, str]], place: str, blocks: Sequence[tuple[str, str, int]]) -> None:
-        """Tell the caller of `blocks` (pointer, number of items, size of one), if a number or pointer is another."""
-        types = ("i64", *["ptr"] * (len(pairs) - 1))
+    def differs(self, pairs: Sequence[tuple[object, str, str]]) -> str:
+        """Whether, after the call, the values of a pair differ; of (type, one, other)."""
         found = "false"
-        for type, (now, then) in zip(types, pairs, strict=True):
+        for type, now, then in pairs:
             differs, either = self.fresh(), self.fresh()
             self.after.append(f"{differs} = icmp ne {type} {now}, {then}")
             self.after.append(f"{either} = or i1 {found}, {differs}")
             found = either
+        return found
+
+    def tell(self, found: str, place: str, blocks: Sequence[tuple[str, str, int]]) -> None:
+        """Tell the caller of `blocks` (pointer, number of items, size of one), if `found` is true."""
         changed, settled = f"changed{found[1:]}", f"settled{found[1:]}"
         self.after += [f"br i1 {found}, label %{changed}, label %{settled}", f"{changed}:"]
         for i, (pointer, count, size) in enumerate(blocks):
@@ -217,7 +321,7 @@ class _Adapter:
                 f"call void @{calls.RESIZED}(i64 {words}, ptr {pointer}, i64 {count}, i64 {amount})",
             ]
         self.after += [f"br label %{settled}", f"{settled}:"]
-        self.declared = [_RESIZED]
+        self.declared.append(_RESIZED)
 
     def move(self, leaf: Leaf, source: str, target: str, offset: int, lines: list[str]) -> None:
         """Copy a number from one memory to another."""
@@ -255,7 +359,7 @@ class _Adapter:
         """`text` with the function, and what it calls."""
         passed = ", ".join(["ptr %retptr", "ptr %excinfo", *self.passed])
         body = [*self.before, f"%status = call i32 @{name}({passed})", *self.after]
-        declared = self.declared
+        symbols = dict.fromkeys(self.declared)
         for i, (path, changes) in enumerate(self.checks.items()):
             found = "false"
             for change in changes:
@@ -265,12 +369,24 @@ class _Adapter:
             symbol = f'void @"irad.rebound {path}"()'
             body += [f"br i1 {found}, label %bad{i}, label %good{i}", f"bad{i}:", f"call {symbol}"]
             body += [f"br label %good{i}", f"good{i}:"]
-            declared.append(f"declare {symbol}")
+            symbols[f"declare {symbol}"] = None
         body.append("ret i32 %status")
         parameters = ", ".join(["ptr noalias %retptr", "ptr noalias %excinfo", *self.parameters])
         head = f"define i32 @{name}.opened({parameters}) {{"
         indented = [line if line.endswith(":") else f"  {line}" for line in body]
-        return "\n".join([_without_noalias(text, name), *declared, "", head, *indented, "}", ""])
+        return "\n".join([declared(_without_noalias(text, name), symbols), head, *indented, "}", ""])
+
+
+_DATA = 4  # of the fields of an array, that which points to its elements
+
+
+def _array_fields(kind: Any) -> list[tuple[int, Type]]:
+    """The offset and type of each field of an array: who owns it, number and size of elements, data, shape, strides."""
+    layout = memory_type(kind)
+    assert isinstance(layout, Struct)
+    fixed = [(field_offset(layout, i), type) for i, type in enumerate(layout.fields[: _DATA + 1])]
+    sizes = [field_offset(layout, _DATA + 1) + 8 * i for i in range(2 * kind.ndim)]
+    return [*fixed, *((at, Int(64)) for at in sizes)]
 
 
 def _refuse_dictionary(kind: Any, path: str) -> None:

@@ -97,7 +97,7 @@ def is_box(kind: Any) -> bool:
     if isinstance(kind, _types.Optional):
         return isinstance(kind.type, (*_NUMBERS, _types.Array))
     if is_list(kind):
-        return _is_plain_item(kind.item_type)
+        return _is_plain_item(kind.item_type) or is_array_list(kind)
     if is_dict(kind):
         return _is_number(kind.value_type) and _is_number(kind.key_type) and not _has_float(kind.key_type)
     return isinstance(kind, _types.ClassInstanceType | _types.Record)
@@ -105,6 +105,24 @@ def is_box(kind: Any) -> bool:
 
 def is_list(kind: Any) -> bool:
     return isinstance(kind, _types.ListType)
+
+
+def is_array_list(kind: Any) -> bool:
+    """Whether it is a list of arrays of numbers, which are opened to one array."""
+    if not (is_list(kind) and isinstance(kind.item_type, _types.Array)):
+        return False
+    array = kind.item_type
+    return array.mutable and array.aligned and _is_number(array.dtype)
+
+
+def words_of(kind: Any) -> int:
+    """How many words describe an array of an opened list: where it lies, in bytes, then its shape and its strides."""
+    return 1 + 2 * kind.item_type.ndim
+
+
+def is_copied(kind: Any) -> bool:
+    """Whether it is a container that is opened to a copy."""
+    return is_array_list(kind) or (is_dict(kind) and is_box(kind))
 
 
 def is_dict(kind: Any) -> bool:
@@ -136,7 +154,9 @@ def owned(kind: Any) -> int:
     """How many of the first parts of an opened structure lie in memory that nothing but the structure refers to."""
     if not isinstance(kind, Opened):
         return 0
-    return 4 if is_dict(kind.origin) else int(is_instance(kind.origin) or is_list(kind.origin))
+    if is_copied(kind.origin):
+        return 4 if is_dict(kind.origin) else 2
+    return int(is_instance(kind.origin) or is_list(kind.origin))
 
 
 def opened(kind: Any) -> Any:
@@ -180,6 +200,10 @@ def parts(kind: Any) -> tuple[Part, ...]:
         return Part("", kind.type), Part(" is not None", _types.boolean)
     if isinstance(kind, _types.Record):
         return (Part("", _types.Array(kind, 0, "C")),)
+    if is_array_list(kind):
+        arrays = _types.Array(kind.item_type.dtype, 1, "C"), _types.Array(_types.int64, 1, "C")
+        words = Part(".is_mutable", _types.intp), Part(".became", _types.intp)
+        return Part("", arrays[0]), Part(".shapes", arrays[1]), *words
     if is_list(kind):
         items = _types.Array(_item(kind.item_type), 1, "C")
         return Part("", items), Part(".is_mutable", _types.intp), Part(".became", _types.intp)

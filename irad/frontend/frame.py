@@ -8,10 +8,10 @@ from itertools import chain, combinations
 from typing import Any
 
 from irad.errors import BadArguments, BadArgumentValue, IradError
-from irad.frontend import arguments, entries, items, shadows, target, tokens
+from irad.frontend import arguments, entries, items, listed, shadows, target, tokens
 from irad.frontend.abi import ALIASED, NONE
 from irad.frontend.arguments import Kernel
-from irad.frontend.boxes import closed, holds_containers, is_container, is_dict, opened, tuple_like
+from irad.frontend.boxes import closed, holds_containers, is_array_list, is_copied, is_dict, opened, tuple_like
 from irad.frontend.calls import Compiled, Outcome, Query, compiled
 from irad.frontend.items import Taken, taken
 from irad.frontend.opening import instances, open_value
@@ -113,6 +113,7 @@ class Frame:
         self.values = [open_value(code, kind, value) for kind, value in zip(kinds, values, strict=True)]
         self._see_to_instances()
         self._containers = self._see_to_containers(kinds, values)
+        self._see_to_lists_of_arrays()
 
     def _see_to_instances(self) -> None:
         """Each instance is opened once, so that it must come once.
@@ -136,11 +137,23 @@ class Frame:
             self.code.refuse_if(same, self.bad(f"{one.name} and {other.name} are the same container", "pass a copy"))
         return found
 
+    def _see_to_lists_of_arrays(self) -> None:
+        """What lies in their arrays was copied, so that nothing else may lie there."""
+        before: list[Taken] = []
+        for one in self._containers:
+            if is_array_list(one.kind):
+                listed.refuse_shared(self.code, one, self.sharing(), before, self.bad)
+                before.append(one)
+
     def give_back(self, choice: Versions) -> None:
         """Make the caller's containers what the kernel made of them."""
         for one in self._containers:
             if is_dict(one.kind):
                 entries.give_back(self.code, one, resizes=choice.resizes)
+            elif is_array_list(one.kind):
+                why = f"the kernel puts other arrays into the list {one.name}, or takes some out"
+                error = self.bad(why, "let the kernel change a copy of the list")
+                listed.give_back(self.code, one, error, resizes=choice.resizes)
             elif choice.resizes:
                 items.give_back(self.code, one)
 
@@ -156,13 +169,16 @@ class Frame:
 
     def fitted(self, position: int, name: str, kind: Any, value: Any) -> tuple[Any, Any]:
         """The type and value of what belongs to an argument (a tangent, a shadow), its dictionaries opened in the order
-        of the argument's own."""
+        of the argument's own, its arrays in lists laid out as the argument's."""
         return self._fitted(name, closed(self.kinds[position]), self.values[position], kind, value)
 
     def _fitted(self, name: str, wanted: Any, own: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-        if is_dict(wanted) and is_container(wanted):
+        if is_copied(wanted) and is_dict(wanted):
             error = self.bad(f"{name} has other keys than what it belongs to", "give it the same keys")
             return opened(wanted), entries.like(self.code, wanted, own, value, error)
+        if is_copied(wanted):
+            error = self.bad(f"{name} has not arrays of the shapes of what it belongs to", "give it the same shapes")
+            return opened(wanted), listed.like(self.code, wanted, own, value, error)
         if not (isinstance(wanted, _types.BaseTuple) and holds_containers(wanted)):
             return kind, value
         extract, found = self.code.builder.extract_value, list[tuple[Any, Any]]()
@@ -172,9 +188,9 @@ class Frame:
         return whole, self.code.context.make_tuple(self.code.builder, whole, [each for _, each in found])
 
     def put_back(self, wanted: Any, value: Any, fitted: Any) -> None:
-        """Write what a derivative run left in the dictionaries of a shadow, opened by `fitted`, into them."""
-        if is_dict(wanted) and is_container(wanted):
-            entries.put_back(self.code, wanted, value, fitted)
+        """Write what a derivative run left in the copied containers of a shadow, opened by `fitted`, into them."""
+        if is_copied(wanted):
+            (entries if is_dict(wanted) else listed).put_back(self.code, wanted, value, fitted)
         elif isinstance(wanted, _types.BaseTuple) and holds_containers(wanted):
             extract = self.code.builder.extract_value
             for i, inner in enumerate(wanted.types):

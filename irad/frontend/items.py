@@ -18,7 +18,7 @@ _types: Any = need("numba.core.types", "BaseTuple", "ListType")
 _cgutils: Any = need(
     "numba.core.cgutils", "get_or_insert_function", "alloca_once", "if_unlikely", "is_null", "raw_memcpy", "for_range"
 )
-_lists: Any = need("numba.typed.listobject", "_add_meminfo")
+_lists: Any = need("numba.typed.listobject", "_add_meminfo", "_list_codegen_set_method_table")
 _ir: Any = need("llvmlite.ir", "ArrayType", "FunctionType", "IntType", "VoidType")
 
 _WORD, _STATUS, _POINTER = _ir.IntType(64), _ir.IntType(32), _cgutils.voidptr_t
@@ -53,30 +53,74 @@ def open_list(code: Code, kind: Any, value: Any) -> list[Any]:
     items = boxes.parts(kind)[0]
     itemsize = _itemsize(code, kind)
     array = populated(code, items.kind, _call(code, "base_ptr", _POINTER, data), [_size(code, data)], itemsize, None)
-    is_mutable = code.builder.sext(_call(code, "is_mutable", _STATUS, data), _WORD)
+    return [array, *state(code, kind, value)]
+
+
+def state(code: Code, kind: Any, value: Any) -> list[Any]:
+    """The last parts of a list, see `boxes.parts`: whether it may be changed, and where to tell what it has become."""
+    is_mutable = code.builder.sext(_call(code, "is_mutable", _STATUS, _data(code, kind, value)), _WORD)
     if code.context.target_name == target.NAME:
         # a list that the differentiated program has keeps its length, or is refused: see `Compiled.library`
-        return [array, is_mutable, code.word(0)]
+        return [is_mutable, code.word(0)]
     place = _cgutils.alloca_once(code.builder, _ir.ArrayType(_WORD, 3), zfill=True)
     code.builder.store(_cgutils.get_null_value(place.type.pointee), place)
-    return [array, is_mutable, code.builder.ptrtoint(place, _WORD)]
+    return [is_mutable, code.builder.ptrtoint(place, _WORD)]
 
 
 def new_list(code: Code, kind: Any, items: View) -> Any:
     """A list of what is in an array."""
-    b, count = code.builder, code.fields(items).nitems
+    count = code.fields(items).nitems
+    value = empty_list(code, kind, count)
+    _copy(code, _base(code, kind, value), code.fields(items).data, count, _itemsize(code, kind))
+    set_length(code, kind, value, count)
+    return value
+
+
+def empty_list(code: Code, kind: Any, room: Any) -> Any:
+    """A new list with room for so many items."""
+    b = code.builder
     made = _cgutils.create_struct_proxy(kind)(code.context, b)
     slot = _cgutils.alloca_once(b, _POINTER, zfill=True)
-    status = _call(code, "new", _STATUS, slot, code.word(_itemsize(code, kind)), count)
+    status = _call(code, "new", _STATUS, slot, code.word(_itemsize(code, kind)), room)
     with _cgutils.if_unlikely(b, b.icmp_signed("!=", status, _STATUS(0))):
         code.raise_error(MemoryError, "Allocation failed (probably too large).")
     made.data = b.load(slot)
+    _lists._list_codegen_set_method_table(code.context, b, made.data, kind.item_type)
     _lists._add_meminfo(code.context, b, made)
-    b.store(count, b.inttoptr(_call(code, "size_address", _WORD, made.data), _WORD.as_pointer()))
-    _copy(code, _call(code, "base_ptr", _POINTER, made.data), code.fields(items).data, count, _itemsize(code, kind))
     value = made._getvalue()
     code.on_failure.append(lambda: code.context.nrt.decref(b, kind, value))
     return value
+
+
+def length(code: Code, kind: Any, value: Any) -> Any:
+    return _size(code, _data(code, kind, value))
+
+
+def set_length(code: Code, kind: Any, value: Any, count: Any) -> None:
+    """Tell a list that its first `count` items are there; there is room for them."""
+    address = _call(code, "size_address", _WORD, _data(code, kind, value))
+    code.builder.store(count, code.builder.inttoptr(address, _WORD.as_pointer()))
+
+
+def get_item(code: Code, kind: Any, value: Any, index: Any) -> Any:
+    """An item of a list, borrowed; the index is one of the list's."""
+    pointer, model = _item_at(code, kind, value, index), code.context.data_model_manager[kind.item_type]
+    return model.from_data(code.builder, code.builder.load(pointer))
+
+
+def set_item(code: Code, kind: Any, value: Any, index: Any, item: Any) -> None:
+    """Put an item, and a reference with it, where none has been; there is room for it."""
+    model = code.context.data_model_manager[kind.item_type]
+    code.builder.store(model.as_data(code.builder, item), _item_at(code, kind, value, index))
+
+
+def _item_at(code: Code, kind: Any, value: Any, index: Any) -> Any:
+    type = code.context.get_data_type(kind.item_type).as_pointer()
+    return code.builder.gep(code.builder.bitcast(_base(code, kind, value), type), [index])
+
+
+def _base(code: Code, kind: Any, value: Any) -> Any:
+    return _call(code, "base_ptr", _POINTER, _data(code, kind, value))
 
 
 def taken(code: Code, name: str, kind: Any, value: Any, opened: Any) -> Iterator[Taken]:

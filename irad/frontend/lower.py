@@ -17,6 +17,7 @@ from irad.rewrite import CONTAINERS
 
 _numba: Any = need("numba", "njit")
 _errors: Any = need("numba.core.errors", "NumbaError", "TypingError", "ForceLiteralArg")
+_ir: Any = need("numba.core.ir", "Loc")
 _types: Any = need(
     "numba.core.types", "Type", "pyobject", "BaseTuple", "Optional", "ClassInstanceType", "ListType", "DictType"
 )
@@ -160,8 +161,13 @@ def _compile(dispatcher: Any, argtypes: tuple[Any, ...]) -> Any:
     except _errors.ForceLiteralArg as error:
         # as Numba's own dispatcher does on `literally`: the types of these arguments cannot be literals here
         raise _failure(dispatcher, error) from None
+    except (IradError, MemoryError):
+        raise
     except (_errors.NumbaError, NotImplementedError, AssertionError) as error:
         raise _failure(dispatcher, error) from None
+    except Exception as error:
+        # whatever the code behind a function raises while it is compiled: Numba passes it on as it is
+        raise _failure(dispatcher, error) from error
     return twin.overloads[folded]
 
 
@@ -173,7 +179,7 @@ def _failure(dispatcher: Any, error: Exception) -> IradError:
     if isinstance(inner, IradError):
         return inner
     cause = _cause(str(error)) or type(error).__name__
-    place = _place(error) or place_of(dispatcher)
+    place = _place(error) or _place_of_lowering(error) or place_of(dispatcher)
     return Unsupported(f"Numba cannot compile {dispatcher.py_func.__name__}: {cause}", place=place)
 
 
@@ -194,6 +200,17 @@ def _cause(message: str) -> str:
 def _place(error: Any) -> Place | None:
     """The user's line: the innermost that Numba names outside its own package."""
     return next(_places(error), None)
+
+
+def _place_of_lowering(error: Exception) -> Place | None:
+    """The line that Numba had got to: an exception that is not of its own does not say."""
+    found, step = None, error.__traceback__
+    while step is not None:
+        where: Any = getattr(step.tb_frame.f_locals.get("self"), "loc", None)
+        if isinstance(where, _ir.Loc) and not where.filename.startswith(irad_target.PACKAGE):
+            found = Place(where.filename, where.line)
+        step = step.tb_next
+    return found
 
 
 def _places(error: Any) -> Iterator[Place]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from irad.errors import BadArgumentValue
-from irad.frontend import boxes, entries, items
+from irad.frontend import boxes, entries, items, listed
 from irad.frontend.abi import floats_in
 from irad.frontend.boxes import Opened, opened
 from irad.frontend.shadows import Code, View
@@ -27,6 +27,8 @@ def open_value(code: Code, kind: Any, value: Any) -> Any:
         inside = _optional(code, kind, value)
     elif isinstance(kind, _types.Record):
         inside = [_record(code, opened(kind).types[0], value, None)]
+    elif boxes.is_array_list(kind):
+        inside = listed.open_list(code, kind, value)
     elif boxes.is_list(kind):
         inside = items.open_list(code, kind, value)
     elif boxes.is_dict(kind):
@@ -84,11 +86,14 @@ def close_value(code: Code, kind: Opened, value: Any, own: Any = None) -> Any:
     b, context, origin = code.builder, code.context, kind.origin
     if isinstance(origin, _types.Optional):
         return _option(code, origin, *(b.extract_value(value, i) for i in (0, 1)))
+    if boxes.is_copied(origin):
+        arrays = [View("", kind.types[i], b.extract_value(value, i)) for i in (0, 1)]
+        return (
+            entries.new_dict(code, origin, arrays) if boxes.is_dict(origin) else listed.new_list(code, origin, *arrays)
+        )
     first = View("", kind.types[0], b.extract_value(value, 0))
     if boxes.is_list(origin):
         return items.new_list(code, origin, first)
-    if boxes.is_dict(origin):
-        return entries.new_dict(code, origin, [View("", kind.types[i], b.extract_value(value, i)) for i in (0, 1)])
     source = code.fields(first)
     if isinstance(origin, _types.Record):
         memory = _cgutils.alloca_once(b, context.get_data_type(origin))

@@ -71,7 +71,7 @@ class Code:
         self.on_failure: list[Callable[[], None]] = []
         self.temporaries: list[tuple[Any, Any]] = []
         self._held = list(held)
-        self._leaving: dict[tuple[Callable[[], None], ...], Any] = {}
+        self._leaving: dict[tuple[object, ...], Any] = {}
 
     def fields(self, view: View) -> Any:
         """Numba's proxy of an array value: `.data`, `.nitems`, `.shape`..."""
@@ -103,7 +103,7 @@ class Code:
 
     def _leave(self) -> Any:
         """Where the exception that is set leaves: one block for all that have the same to give back."""
-        key = tuple(self.on_failure)
+        key = (len(self.temporaries), *self.on_failure)
         if key not in self._leaving:
             self._leaving[key] = block = self.builder.append_basic_block("leave")
             with self.builder.goto_block(block):

@@ -151,14 +151,9 @@ def is_pure(name: str) -> bool:
 
 _REASONS: tuple[tuple[str, str, str], ...] = (
     (
-        r"(numba_)?nextafterf?|nexttowardf?",
-        "nextafter (or np.spacing) steps through the floats, which has no useful derivative",
-        "pass the result in as a constant, or write x + constant",
-    ),
-    (
-        r"(numba_)?frexpf?|llvm\.frexp\..*",
-        "frexp splits a float into mantissa and exponent, which is not differentiated",
-        "use math.ldexp with an integer exponent that does not depend on the active value",
+        r"frexpf?|llvm\.frexp\..*",
+        "this form of frexp is not known",
+        "write math.frexp",
     ),
     (
         r"modff?|llvm\.modf\..*",

@@ -196,6 +196,11 @@ def _(x: Expr, n: Expr):
     return Through(lambda t: _with_integer("ldexp", t, n)), ZERO
 
 
+@rule("nextafter", "numba_nextafter", price=20)
+def _(x: Expr, y: Expr):
+    return SAME, ZERO
+
+
 @rule("irad.cpow.real", price=250)
 def _(a: Expr, b: Expr, c: Expr, d: Expr):
     by_base, by_exponent = _complex_power((a, b), (c, d))

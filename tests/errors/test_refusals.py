@@ -48,7 +48,7 @@ def inlined_helper(x):
 @njit(inline="never")
 def recursive(x, n):
     if n == 0:
-        return np.nextafter(x, 2.0)  # here
+        return J0(x)  # here
     return recursive(x * x, n - 1)
 
 
@@ -57,18 +57,8 @@ def helper_that_stays(x):
     return recursive(x, depth)
 
 
-def nextafter(x):
-    y = math.sin(x)
-    return y * np.nextafter(y, 1.0)  # here
-
-
-def spacing(x):
-    return np.spacing(x)  # here
-
-
-def frexp(x):
-    m, _ = math.frexp(x)  # here
-    return m * x
+def number_of_text(x):
+    return float(str(x)) * x  # here
 
 
 def bits_in_place(x):
@@ -139,9 +129,6 @@ X = np.array([0.5, 0.25, 0.125])
 
 REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[IradError], str]] = [
     (ctypes_function, (0.5,), MissingRule, "known by its address alone"),
-    (nextafter, (0.5,), MissingRule, "nextafter"),
-    (spacing, (0.5,), MissingRule, "np.spacing"),
-    (frexp, (0.5,), MissingRule, "frexp"),
     (bits_in_place, (X,), Unsupported, BITS),
     (bits_of_a_copy, (X,), Unsupported, BITS),
     (bits_as_number, (X,), Unsupported, BITS),
@@ -190,7 +177,8 @@ def test_refusal_names_the_line(kernel, args, kind, why):
 
 
 def test_forward_mode_refuses_the_same():
-    assert_names(refusal(nextafter, (0.5,), "forward"), MissingRule, "nextafter", nextafter)
+    why = "known by its address alone"
+    assert_names(refusal(ctypes_function, (0.5,), "forward"), MissingRule, why, ctypes_function)
 
 
 def test_line_lies_in_the_inlined_helper():
@@ -198,7 +186,16 @@ def test_line_lies_in_the_inlined_helper():
 
 
 def test_line_lies_in_a_helper_that_is_not_inlined():
-    assert_names(refusal(helper_that_stays, (0.5,)), MissingRule, "nextafter", recursive.py_func)
+    assert_names(refusal(helper_that_stays, (0.5,)), MissingRule, "known by its address alone", recursive.py_func)
+
+
+def test_an_exception_inside_numba_is_a_refusal_with_its_line():
+    """Numba passes on what the code behind a function raises, without a place."""
+    error = refusal(number_of_text, (0.5,))
+    line, text = marked(number_of_text)
+    assert type(error) is Unsupported
+    assert str(error).startswith(f"{__file__}:{line}: Numba cannot compile number_of_text: could not convert string")
+    assert text in str(error)
 
 
 def test_what_is_not_followed_into_recursion_is_said():

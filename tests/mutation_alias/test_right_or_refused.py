@@ -130,6 +130,26 @@ def test_integer_views_move_floats_and_flip_signs(integer: Any, number: Any) -> 
 
 
 @njit
+def by_sign(x):
+    total, halves = 0.0, x * 0.5
+    for i in range(x.size):
+        total += x[i] ** 3 if np.signbit(x[i]) else x[i] * x[0]
+        if np.signbit(halves[i]):
+            halves[i] *= x[i]
+    return total + np.sum(halves)
+
+
+def test_numbers_whose_bits_are_tested() -> None:
+    """LLVM loads such a number once, as an integer."""
+    x = np.array([1.5, -2.0, 0.5])
+    wanted = [2 * 1.5 + 0.5 + 0.5, 3 * 4.0 - 2.0, 1.5 + 0.5]
+    value, bar = irad.value_and_grad(by_sign)(x)
+    assert value == by_sign(x)
+    assert bar == pytest.approx(wanted)
+    assert irad.jvp(by_sign, (x,), (np.array([1.0, 2.0, 4.0]),))[1] == pytest.approx(np.dot(wanted, [1.0, 2.0, 4.0]))
+
+
+@njit
 def next_number(x):
     x.view(np.int64)[0] += 1
     return x[0] * x[1]

@@ -20,7 +20,8 @@ from irad.rules.special import missing_functions
 LIBM = frozenset(
     {
         *("expm1", "log1p", "cbrt", "hypot", "asinh", "acosh", "atanh", "erf", "erfc", "tgamma", "lgamma"),
-        *("fmod", "remainder", "fmax", "fmin", "fdim", "logb", "irad.cpow.real", "irad.cpow.imag", "irad.singular"),
+        *("fmod", "remainder", "fmax", "fmin", "fdim", "logb", "nextafter"),
+        *("irad.cpow.real", "irad.cpow.imag", "irad.singular"),
     }
 )
 """Functions that have no intrinsic."""

@@ -159,8 +159,15 @@ def _squares(values):
     return total
 
 
-_BY_DEVICE, _BY_RECORD, _BY_LIST, _BY_DICT = (
-    irad.grad(numba.njit(function)) for function in (_drive, _weigh, _chain, _squares)
+def _ends(arrays):
+    total = 0.0
+    for array in arrays:
+        total += array[0] ** 2 * array[-1]
+    return total
+
+
+_BY_DEVICE, _BY_RECORD, _BY_LIST, _BY_ARRAYS, _BY_DICT = (
+    irad.grad(numba.njit(function)) for function in (_drive, _weigh, _chain, _ends, _squares)
 )
 
 
@@ -182,6 +189,14 @@ def _list_argument(x):
         made.append(value)
     bar = _BY_LIST(made)
     return bar[0] * bar[1]
+
+
+def _array_list_argument(x, y):
+    made = List()
+    made.append(x)
+    made.append(y)
+    bar = _BY_ARRAYS(made)
+    return bar[0][0] * bar[1][-1]
 
 
 def _dict_argument(x):
@@ -220,6 +235,7 @@ GROUP = Group(
         row("dictionary of arrays, pairs as keys", _dict_of_arrays, x=X, y=Y),
         row("dictionary of text", _dict_of_text, x=X),
         row("gradient by a typed.List", _list_argument, x=X),
+        row("gradient by a typed.List of arrays", _array_list_argument, x=X, y=Y),
         row("gradient by a typed.Dict", _dict_argument, x=X),
         row("set of integers", _set, x=X, i=np.array([3, 1, 3])),
         row("jitclass", _jitclass, x=X, gain=A),

@@ -11,7 +11,7 @@ from tools.support.cases.values import A, I, M, P, U, X, Y
 _ANY = (
     *("negative", "positive", "absolute", "fabs", "rint", "sign", "conj", "exp", "exp2", "square"),
     *("sin", "cos", "tan", "arctan", "sinh", "cosh", "tanh", "arcsinh", "deg2rad", "rad2deg", "degrees", "radians"),
-    *("floor", "ceil", "trunc", "expm1", "cbrt", "spacing"),
+    *("floor", "ceil", "trunc", "expm1", "cbrt"),
 )
 _POSITIVE = ("log", "log2", "log10", "log1p", "sqrt")
 _UNIT = ("arcsin", "arccos", "arctanh")
@@ -93,6 +93,7 @@ GROUP = Group(
     (
         *(_unary(name, X) for name in _ANY),
         *(_unary(name, P) for name in _POSITIVE),
+        row("np.spacing", "np.spacing(x) * x[0]", x=X[:4].copy()),
         *(_unary(name, U) for name in _UNIT),
         row("np.reciprocal", "np.reciprocal(x) * x[0]", x=X),
         row("np.arccosh", "np.arccosh(1.0 + x)", x=P),
