@@ -17,6 +17,7 @@ from irad.analysis.aggregates import split_stores
 from irad.analysis.canonical import Canonical, canonical, single_return
 from irad.analysis.errors import success
 from irad.analysis.flow import Flow, flow
+from irad.analysis.joint import Joint, joint
 from irad.analysis.kinds import Kinds, Parameters, kinds, negations
 from irad.analysis.memory import Memory, memory
 from irad.analysis.needs import Needs, needs
@@ -29,6 +30,7 @@ from irad.analysis.scratch import scratch
 from irad.analysis.speculation import speculated
 from irad.emit import augment, entry, forward, reverse, vectors
 from irad.emit.body import Subject
+from irad.emit.joint import together
 from irad.emit.module import assemble
 from irad.emit.runtime import allocating, concretize, without_calls
 from irad.emit.scopes import Scopes
@@ -62,6 +64,7 @@ class Request:
     value: whether the result is wanted too (mode "reverse"); where it is not, its memory is not filled.
     fresh: positions of arguments whose shadows begin undefined, and are filled (mode "reverse"; contiguous arrays, not
     `aliased`); to what others hold adjoints are added.
+    joint: whether a loop may be reversed while it runs (mode "reverse").
     """
 
     dispatcher: Any
@@ -72,6 +75,7 @@ class Request:
     strict: bool = False
     value: bool = True
     fresh: tuple[int, ...] = ()
+    joint: bool = True
 
 
 @dataclass(frozen=True)
@@ -252,7 +256,8 @@ class Derivation:
         needed = needs(canon, pointers, held, active) if backward else None
         summed = Accumulation(canon.flow, pointers, held, active, canon.scratch)
         fresh = self.fresh(function) if is_root else []
-        planned = plan(canon, stable, needed, summed, fresh) if needed is not None else None
+        at_once = self.joint(canon, needed, summed) if is_root and needed is not None else None
+        planned = plan(canon, stable, needed, summed, fresh, at_once) if needed is not None else None
         name = f"irad.{_short(key.function)}.{len(self.functions)}"
         result = Analysed(
             key,
@@ -297,6 +302,15 @@ class Derivation:
         flags = [i in self.request.fresh for i, group in enumerate(self.leaves) for _ in group]
         found = zip(function.arguments[2:], self.flat(), flags, strict=True)
         return [a for a, (leaf, what), fresh in found if fresh and entry.has_shadow(leaf, what)]
+
+    def joint(self, canon: Canonical, needed: Needs, summed: Accumulation) -> Joint | None:
+        """The loop that is reversed while it runs. The seed of a returned array comes too late for that."""
+        request, arrays = self.request, any(leaf.role == "data" for leaf in self.result)
+        if arrays or request.strict or not request.joint or self.mode != "reverse":
+            return None
+        groups = enumerate(zip(self.leaves, request.activity, strict=True))
+        shadowed = {i for i, (group, what) in groups for leaf in group if entry.has_shadow(leaf, what)}
+        return joint(canon, needed, summed, ours=shadowed <= set(request.fresh))
 
     def apart(self, function: Function, is_root: bool) -> list[Argument]:
         """Pointer arguments that overlap no other memory."""
@@ -424,7 +438,7 @@ class Derivation:
     @cached_property
     def symbol(self) -> str:
         """A name for the entries that no other derivative has: two caches may meet in one process."""
-        asked = self.request
+        asked = self.request  # `joint` makes no difference: the other way is for those who differentiate the code
         content = repr((self.texts, asked.mode, asked.activity, asked.aliased, self.flags, asked.value, asked.fresh))
         return f"irad.{_short(self.lowered.name)}.{hashlib.sha256(content.encode()).hexdigest()[:20]}"
 
@@ -452,6 +466,11 @@ class Derivation:
                 functions.append(forward.tangent(subject, f"{analysed.name}.tangent", names, self.flags))
             else:
                 children = {call: self.child(k) for call, k in analysed.callees.items()}
+                if subject.planned().joint is not None:
+                    both, used = together(subject, f"{analysed.name}.joint", children, self.flags)
+                    functions.append(both)
+                    adjoints |= used
+                    continue
                 functions.append(augment.augmented(subject, f"{analysed.name}.augmented", children))
                 back, used = reverse.reverse(subject, f"{analysed.name}.reverse", children, self.flags)
                 functions.append(back)
@@ -460,7 +479,7 @@ class Derivation:
             function for derived in self.operations.values() for function in derived.functions(concrete=concrete)
         ]
         outermost = self.outermost(concrete=concrete)
-        inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent")}
+        inlined = {f"{self.functions[self.root].name}.{part}" for part in ("augmented", "reverse", "tangent", "joint")}
         for function in functions:
             if function.name in inlined and not self.root_is_called:
                 function.attributes = ("alwaysinline",)
@@ -511,6 +530,8 @@ class Derivation:
         if self.mode == "forward":
             return [entry.forward(names["forward"], interface, subject, f"{root.name}.tangent", concrete=concrete)]
         ahead, back = f"{root.name}.augmented", f"{root.name}.reverse"
+        if subject.plan is not None and subject.plan.joint is not None:
+            return [entry.joint(names["reverse"], interface, subject, f"{root.name}.joint", concrete=concrete)]
         if self.mode == "reverse":
             return [entry.reverse(names["reverse"], interface, subject, ahead, back, concrete=concrete)]
         return [
@@ -591,8 +612,8 @@ class Derivative:
 
     @cached_property
     def abstract(self) -> str:
-        """LLVM text to be differentiated again."""
-        return write(self.derivation.module(concrete=False))
+        """LLVM text to be differentiated again: the reverse by itself, which has loops as the primal has."""
+        return write(Derivation(replace(self.derivation.request, joint=False)).module(concrete=False))
 
     @cached_property
     def concrete(self) -> str:

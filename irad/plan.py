@@ -16,6 +16,7 @@ from irad.analysis.canonical import Canonical
 from irad.analysis.covers import Cover, covers
 from irad.analysis.diagonals import Axis, Diagonal, loops_of
 from irad.analysis.flow import Loop, guards
+from irad.analysis.joint import Joint
 from irad.analysis.memory import Memory
 from irad.analysis.needs import Needs
 from irad.analysis.searches import Search, searches
@@ -111,7 +112,8 @@ class Range:
 class Plan:
     """What is done about every value the reverse reads. `frame_size` is in bytes; `accumulation` tells which sums may
     wait for the end of a loop; `twins` are those of `Needs`. `covers`: loads whose adjoints are stored, not added, into
-    fresh shadows; `ranges`: where, for each of these. `searches`: loops of which one iteration at most is reversed."""
+    fresh shadows; `ranges`: where, for each of these. `searches`: loops of which one iteration at most is reversed.
+    `joint`: a loop that is reversed while it runs."""
 
     accumulation: Accumulation
     twins: dict[Instruction, Instruction]
@@ -122,6 +124,7 @@ class Plan:
     buffers: dict[Loop, list[Buffer]] = field(default_factory=dict[Loop, list[Buffer]])
     frame_size: int = 0
     stripes: dict[Loop, Stripes] = field(default_factory=dict[Loop, Stripes])
+    joint: Joint | None = None
     covers: dict[Load, Cover] = field(default_factory=dict[Load, Cover])
     ranges: dict[Argument, Range] = field(default_factory=dict[Argument, "Range"])
     searches: dict[Loop, Search] = field(default_factory=dict[Loop, Search])
@@ -138,6 +141,8 @@ class Plan:
                 kind = "growing" if buffer.growing else "sized on entry"
                 lines.append(f"buffer of {buffer.loop}, {kind}, {len(buffer.members)} members")
         lines += [f"{loop} is reversed as {split}" for loop, split in self.stripes.items()]
+        if self.joint is not None:
+            lines.append(f"{self.joint.loop} is reversed while it runs")
         lines += [f"{cover.loop} fills the shadow of %{cover.argument.name}" for cover in self.covers.values()]
         lines += [f"{loop} is reversed as a search" for loop in self.searches]
         return "\n".join(lines)
@@ -158,6 +163,11 @@ class Plan:
                 said.append(f"buffer of {loop}, {kind}, {len(buffer.members)} members")
         for loop, split in self.stripes.items():
             said.append(f"{lines.loop(loop.latch, str(loop))} is reversed as {split}")
+        if self.joint is not None:
+            loop = self.joint.loop
+            said.append(
+                f"{lines.loop(loop.latch, str(loop))} is reversed while it runs: each iteration after it has run"
+            )
         for cover in self.covers.values():
             loop = lines.loop(cover.loop.latch, str(cover.loop))
             said.append(f"{loop} fills the shadow of {lines.label(cover.argument)}")
@@ -173,23 +183,44 @@ def _where(place: Place, lines: Lines | None = None) -> str:
 
 
 def plan(
-    canonical: Canonical, memory: Memory, needs: Needs, accumulation: Accumulation, fresh: Iterable[Argument] = ()
+    canonical: Canonical,
+    memory: Memory,
+    needs: Needs,
+    accumulation: Accumulation,
+    fresh: Iterable[Argument] = (),
+    together: Joint | None = None,
 ) -> Plan:
     """Keep, recompute or save for everything in `needs`, and where what is saved lies; which loops are split.
 
-    fresh: arguments whose shadows begin undefined, and are the derivative's to fill.
+    fresh: arguments whose shadows begin undefined, and are the derivative's to fill. together: a loop that may be
+    reversed while it runs.
     """
     variation = Variation(canonical, memory, accumulation.objects)
     decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
-    filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)}
-    result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling))
+    if together is not None and not _fits(together.loop, canonical):
+        together = None
+    filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)} if together is None else {}
+    result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling), joint=together)
+    if together is not None:
+        result.stripes.pop(together.loop, None)
     result.covers = {load: cover for load, cover in filling.items() if _is_first(cover, result.stripes)}
     busy = {*result.stripes, *(cover.loop for cover in result.covers.values())}
     result.searches = {s.loop: s for s in searches(canonical, accumulation) if s.loop not in busy}
     decider.settle(saved, result)
     _Layout(canonical, result, decider.varying).run([v for v, how in result.how.items() if how is How.SAVE])
     return result
+
+
+def _fits(loop: Loop, canonical: Canonical) -> bool:
+    """Whether memory for an iteration of `loop` can serve all of them: what the loops in it save goes to buffers of
+    that loop, of those directly in it, or to stacks."""
+
+    def fits(inner: Loop) -> bool:
+        owners = loop, inner.chain[1]
+        return any(hoistable(inner, owner, canonical) for owner in owners) or not hoistable(inner, inner, canonical)
+
+    return all(fits(i) for i in canonical.reversal.loops if i is not loop and i.header in loop.blocks)
 
 
 def _is_first(cover: Cover, split: dict[Loop, Stripes]) -> bool:
@@ -391,6 +422,9 @@ class _Layout:
 
     def place(self, type: Type, loops: list[Loop], varying: list[Axis] | None = None) -> Place:
         """Room for one value per iteration of `loops`, or for each along the axes that it varies with."""
+        together = self.result.joint
+        if together is not None and loops and loops[0] is together.loop:
+            return self.place_in_iteration(type, loops, varying)
         if not loops:
             return self.in_frame(type)
         axes = list[Axis](loops) if varying is None else varying or list[Axis](loops[-1:])
@@ -416,6 +450,18 @@ class _Layout:
             if inside and all(hoistable(axis, owner, self.canonical) for axis in inside):
                 return owner
         return None
+
+    def place_in_iteration(self, type: Type, loops: list[Loop], varying: list[Axis] | None) -> Place:
+        """As `place`, for a value that is read in the iteration of the outermost loop in which it is computed."""
+        owner, *inner = loops
+        if not inner:
+            return self.in_frame(type)
+        along = inner if varying is None else [loop for axis in varying for loop in loops_of(axis)]
+        for chosen in (owner, inner[0]):
+            if all(hoistable(loop, chosen, self.canonical) for loop in inner):
+                inside = [loop for loop in inner if loop in along]
+                return self.member(self.buffer(chosen, growing=False), type, inside) if inside else self.in_frame(type)
+        return self.member(self.buffer(loops[-1], growing=True), type, loops[-1:])
 
     def buffer(self, loop: Loop, *, growing: bool) -> Buffer:
         key = loop, growing

@@ -30,12 +30,20 @@ class Child:
 
 
 @dataclass
-class _Growing:
+class Stack:
     """The stack slots that hold a growing buffer's address, its capacity in records, and the number of these."""
 
     pointer: Value
     capacity: Value
     height: Value
+
+
+@dataclass(frozen=True)
+class Detour:
+    """Before a block ends, other code runs, from `entry` on; it comes back to `resume`, where the block ends."""
+
+    entry: Block
+    resume: Block
 
 
 class Augmented(Body):
@@ -49,8 +57,11 @@ class Augmented(Body):
         self.flow = subject.canonical.flow
         self.bases: dict[Place, Value] = {}
         self.counts: dict[tuple[Buffer, Axis], Value] = {}
-        self.growing: dict[Buffer, _Growing] = {}
+        self.growing: dict[Buffer, Stack] = {}
         self.firsts: dict[Buffer, Value] = {}  # the number of the first record of an entry
+        self.used: dict[Buffer, Stack] = {}  # memory that serves all entries of a buffer
+        self.detours: dict[Block, Detour] = {}
+        self.counters: dict[Loop, Value] = {}  # slots where the number of each iteration is left
         self.headers = {loop.header: loop for loop in subject.canonical.reversal.loops}
         self.preheaders: dict[Block, list[Loop]] = {}
         for loop in subject.canonical.reversal.loops:
@@ -82,12 +93,29 @@ class Augmented(Body):
         self.finish_phis()
         return self.function
 
+    def leave(self, block: Block) -> None:
+        detour = self.detours.get(block)
+        if detour is not None:
+            for loop, slot in self.counters.items():
+                if loop.latch is block:
+                    self.out.store(self.counter(loop), slot)
+            self.out.branch(detour.entry)
+            self.function.blocks.append(detour.resume)
+            self.out.block = detour.resume
+        super().leave(block)
+
     def begin(self) -> None:
         self.begin_scratch()
+        joint = self.plan.joint
         for buffers in self.plan.buffers.values():
             for buffer in buffers:
+                if joint is not None and buffer.loop.parent is joint.loop and not buffer.growing:
+                    cells = Stack(self.out.alloca(PTR), self.out.alloca(I64), self.out.alloca(I64))
+                    self.used[buffer] = cells
+                    self.out.store(zero(PTR), cells.pointer)
+                    self.out.store(integer(0, I64), cells.capacity)
                 if buffer.growing:
-                    cells = _Growing(self.out.alloca(PTR), self.out.alloca(I64), self.out.alloca(I64))
+                    cells = Stack(self.out.alloca(PTR), self.out.alloca(I64), self.out.alloca(I64))
                     self.growing[buffer] = cells
                     self.out.store(zero(PTR), cells.pointer)
                     self.out.store(integer(0, I64), cells.capacity)
@@ -191,7 +219,7 @@ class Augmented(Body):
             self.mark_tape(out.store(count, self.address(place)))
         counts = {axis: self.counts[buffer, axis] for axis in buffer.counts}
         offsets, total = member_sizes(out, buffer, counts)
-        pointer = self.allocate(total)
+        pointer = self.again(buffer, total) if buffer in self.used else self.allocate(total)
         assert buffer.pointer is not None
         self.mark_tape(self.out.store(pointer, self.address(buffer.pointer)))
         for place, offset in zip(buffer.members, offsets, strict=True):
@@ -203,6 +231,21 @@ class Augmented(Body):
         last = self.last_sum(axis, owner) if isinstance(axis, Diagonal) else self.last_before(loop, owner)
         count = self.out.binary("add", last, integer(1, I64))
         return count if loop is owner else self.if_entered(count, loop, owner, owner)
+
+    def again(self, buffer: Buffer, size: Value) -> Value:
+        """The memory of the last entry of a buffer, or more where it is too small."""
+        out, cells = self.out, self.used[buffer]
+        small, fine = self.split("small"), self.split("sufficient")
+        out.branch_if(out.compare("ugt", size, out.load(I64, cells.capacity)), small, fine)
+        out.block = small
+        twice = out.call(
+            "llvm.umax.i64", I64, [size, out.binary("shl", out.load(I64, cells.capacity), integer(1, I64))]
+        )
+        out.store(self.allocate(twice), cells.pointer)
+        out.store(twice, cells.capacity)
+        out.branch(fine)
+        out.block = fine
+        return out.load(PTR, cells.pointer)
 
     def last_before(self, loop: Loop, owner: Loop, numbered: tuple[Loop, Value] | None = None) -> Value:
         """The last iteration's number of `loop`, computed before `owner` is entered (see `hoist`)."""

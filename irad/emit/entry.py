@@ -491,6 +491,31 @@ def reverse(
     return entry.function, entry.heap
 
 
+def joint(name: str, interface: Interface, subject: Subject, both: str, *, concrete: bool) -> tuple[Function, Value]:
+    """As `reverse`, where one function does both: the seeds, floats all of them, are there before."""
+    given, seeds, bars = _shadow_parameters(interface), Seeds.of(interface), Argument(PTR, "bars")
+    entry = Entry(name, interface, subject, [*given, *seeds.arguments, bars], concrete)
+    out = entry.out
+    entry.open_heap()
+    shadow = entry.zeroed(interface.result_type) if interface.has_shadow else NULL
+    frame = out.alloca(Array(max(subject.planned().frame_size, 16), I8), align=16)
+    result = entry.retptr if interface.value else out.alloca(interface.result_type, align=16)
+    entry.check()
+    failed = Block("out.of.memory")
+    shadows = entry.shadows(given, shadow, failed)
+    if interface.fresh:
+        entry.clear(frame)
+    seeds.put(entry, shadow)
+    status = out.call(both, I32, [result, entry.excinfo, *entry.flat, *shadows, frame, bars])
+    entry.end(status, failed)
+    if interface.value:
+        entry.adopt(entry.retptr)
+    entry.close_heap()
+    out.ret(status)
+    entry.out_of_memory(failed)
+    return entry.function, entry.heap
+
+
 # --- split ----------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from irad.analysis.diagonals import Axis
 from irad.analysis.flow import Loop
+from irad.analysis.joint import Joint
 from irad.analysis.needs import shadow_of
 from irad.analysis.records import Element
 from irad.analysis.searches import Search
@@ -15,7 +16,7 @@ from irad.emit import calls as call_rules
 from irad.emit import memory as memory_rules
 from irad.emit import scalar as scalar_rules
 from irad.emit.aggregate import add
-from irad.emit.augment import Child, member_offsets, position, record_address, row_major
+from irad.emit.augment import Child, Stack, member_offsets, position, record_address, row_major
 from irad.emit.body import Subject, make_function
 from irad.emit.slots import Users, turns, users
 from irad.emit.stripes import Part, Splitter
@@ -40,6 +41,21 @@ from irad.ir.types import I32, I64, PTR, Int, Type, field_offset
 from irad.plan import Buffer, How, Place
 
 
+@dataclass(frozen=True)
+class Together:
+    """Where the reverse of a loop that runs forwards at the same time meets the augmented function.
+
+    guard, preheader, latch: where that goes on. enter: where the way back to the loop begins; rest: from before it.
+    """
+
+    joint: Joint
+    guard: Block
+    preheader: Block
+    latch: Block
+    enter: Block
+    rest: Block
+
+
 class Reverse:
     """Builds `i32 f(ptr frame, ptr bars, ptr excinfo)`, which returns a status: a rule may fail on the way back.
 
@@ -47,8 +63,15 @@ class Reverse:
     has a stack slot, zero between uses, that LLVM turns into registers (see irad.emit.slots).
     """
 
-    def __init__(self, subject: Subject, name: str, children: dict[Call, Child], flags: tuple[str, ...]) -> None:
-        self.subject, self.children, self.flags = subject, children, flags
+    def __init__(
+        self,
+        subject: Subject,
+        name: str,
+        children: dict[Call, Child],
+        flags: tuple[str, ...],
+        together: Together | None = None,
+    ) -> None:
+        self.subject, self.children, self.flags, self.together = subject, children, flags, together
         self.plan, self.canonical = subject.planned(), subject.canonical
         self.flow = self.canonical.flow
         self.frame, self.bars, self.excinfo = Argument(PTR, "frame"), Argument(PTR, "bars"), Argument(PTR, "excinfo")
@@ -68,14 +91,17 @@ class Reverse:
         self.slots: dict[tuple[Type, int], Value] = {}
         self.given: set[Value] = set()  # values to whose slot something was added
         self.slot_types: dict[Value, Type] = {}
-        self.counters: dict[Loop, Value] = {}
+        self.counters = {loop: self.setup.alloca(I64) for loop in self.canonical.reversal.loops}
         self.heights: dict[Buffer, Value] = {}  # how many records of a stack lie below those of the entry at hand
+        self.stacks: dict[Buffer, Stack] = {}  # of the augmented function, where this one is a part of it
+        self.status: Value = integer(0, I32)  # what to return
         self.is_loose = "reassoc" in flags  # whether adjoints may be summed in any order
         self.stripes = self.plan.stripes if self.is_loose else {}
         self.entrances = {loop: Block(f"stripes.{loop.header.name}") for loop in self.stripes}
         self.part: Part | None = None
         self.sums: dict[Loop, dict[tuple[Value, Type], Sum]] = defaultdict(dict)
         self.uses_copy_adjoint: set[Element] = set()
+        self.bypassed: list[tuple[Phi, Value]] = []  # what the merge passes on where its loop was bypassed
         self.headers = {loop.header: loop for loop in self.canonical.reversal.loops}
         self.ways_in = self.single_ways_in()
         readers = users(self.flow)
@@ -86,12 +112,12 @@ class Reverse:
 
     def build(self) -> Function:
         """The finished function."""
-        for loop in self.canonical.reversal.loops:
-            self.counters[loop] = self.setup.alloca(I64)
         self.open_stacks()
         for block in reversed(self.flow.order):
             if block in self.start:
                 self.block(block)
+        if self.together is not None:
+            self.go_on(self.together)
         self.function.blocks.append(self.done)
         self.out.block = self.done
         self.finish()
@@ -103,7 +129,9 @@ class Reverse:
     def open_stacks(self) -> None:
         for buffers in self.plan.buffers.values():
             for buffer in buffers:
-                if buffer.height is not None:
+                if buffer in self.stacks:
+                    self.heights[buffer] = self.stacks[buffer].height
+                elif buffer.height is not None:
                     self.heights[buffer] = slot = self.setup.alloca(I64)
                     where = self.setup.offset(self.frame, buffer.height.offset)
                     self.setup.store(self.mark_tape(self.setup.load(I64, where)), slot)
@@ -124,7 +152,7 @@ class Reverse:
             self.out.store(
                 self.take(argument) or zero(layout.fields[i]), self.out.offset(self.bars, field_offset(layout, i))
             )
-        self.out.ret(integer(0, I32))
+        self.out.ret(self.status)
 
     # --- blocks ---
 
@@ -180,6 +208,8 @@ class Reverse:
         if not ways:
             self.out.branch(self.done)
             return
+        if self.together is not None and self.meet(block, bars, self.together):
+            return
         if len(ways) == 1:
             self.edge(block, ways[0], bars)
             return
@@ -228,6 +258,44 @@ class Reverse:
         self.body(block)
         self.leave_loop(loop, [])
 
+    def meet(self, block: Block, bars: list[tuple[Phi, Value]], together: Together) -> bool:
+        """Go over to the augmented function, where the way back from `block` does."""
+        joint = together.joint
+        if block is joint.merge:
+            if joint.past is not None:
+                self.bypassed = bars
+                self.out.branch(together.guard)
+                self.enter(together.enter)
+            self.edge(block, self.way_in(joint), bars)
+            return True
+        if block is joint.loop.header:
+            self.hand_over(joint.loop.latch, bars)
+            self.out.branch(together.latch)
+            return True
+        return False
+
+    def way_in(self, joint: Joint) -> Block:
+        """Where the way back goes from the merge, if not past the loop."""
+        return next(way for way in self.canonical.reversal.back[joint.merge] if way is not joint.past)
+
+    def go_on(self, together: Together) -> None:
+        """All iterations have been reversed: leave the loop, or pass by where it was bypassed."""
+        joint, ways = together.joint, self.canonical.reversal.back[together.joint.merge]
+        self.here = joint.merge
+        self.enter(together.rest)
+        if joint.past is not None:
+            arrival = self.look(self.canonical.arrival[joint.merge])
+            through, past = Block("joint.through"), Block("joint.past")
+            index = integer(ways.index(joint.past), arrival.type)
+            self.out.branch_if(self.out.compare("eq", arrival, index), past, through)
+            self.enter(past)
+            self.edge(joint.merge, joint.past, self.bypassed)
+            self.enter(through)
+        self.here = joint.loop.header
+        ends = [(phi, phi.value_from(joint.loop.latch)) for phi in joint.loop.header.phis]
+        bars = [(phi, self.take(end)) for phi, end in ends if phi in self.subject.activity]
+        self.leave_loop(joint.loop, [(phi, bar) for phi, bar in bars if bar is not None])
+
     def leave_loop(self, loop: Loop, bars: list[tuple[Phi, Value]]) -> None:
         """On from the reverse of the first iteration of `loop` to what was before it."""
         self.end_sums(loop)
@@ -240,6 +308,9 @@ class Reverse:
         for loop in self.flow.chain(way):
             if loop not in around:
                 self.doors[loop] = self.out.block
+                if self.together is not None and loop is self.together.joint.loop:
+                    self.out.branch(self.together.preheader)
+                    return
                 last = self.look(self.canonical.last(loop, block))
                 self.set_counter(loop, last)
                 self.take_off(loop, last)
@@ -499,6 +570,8 @@ class Reverse:
         return self.outside(buffer, key, lambda: self.find_base(key, buffer))
 
     def find_base(self, place: Place, buffer: Buffer) -> Value:
+        if buffer in self.stacks:
+            return self.out.load(PTR, self.stacks[buffer].pointer)  # it may move from one iteration to the next
         assert buffer.pointer is not None
         pointer = self.mark_tape(self.out.load(PTR, self.address(buffer.pointer)))
         if place is buffer.members[0]:
@@ -516,6 +589,8 @@ class Reverse:
     def outside(self, buffer: Buffer, key: Place, find: Callable[[], Value]) -> Value:
         """Something that is the same all through one entry of the buffer's loop."""
         loop = buffer.loop
+        if buffer in self.stacks:
+            return find()
         if buffer.growing:
             home = self.home(0, lambda _: True)
         else:
@@ -565,7 +640,9 @@ class Reverse:
                 case How.RECOMPUTE:
                     self.levels[value] = max((self.level(v) for v in value.operands), default=0)
                 case How.FRAME | How.SCRATCH:
-                    self.levels[value] = 0
+                    # its memory may be made in a loop that is reversed while it runs, after the way back has begun
+                    is_early = self.together is not None and self.flow.loop_of[self.flow.block_of[value]] is not None
+                    self.levels[value] = int(is_early)
                 case _:
                     self.levels[value] = len(self.flow.chain(self.flow.block_of[value]))
         return self.levels[value]
@@ -576,7 +653,8 @@ class Reverse:
             return True
         match self.plan.how[value]:
             case How.SAVE:
-                return loop is None or self.runs_always(self.flow.block_of[value], loop)
+                block = self.flow.block_of[value]
+                return self.is_saved_at_start(block) if loop is None else self.runs_always(block, loop)
             case How.RECOMPUTE:
                 risky = isinstance(value, Load) or (isinstance(value, Binary) and value.op in TRAPPING)
                 if risky and not self.runs_always(self.flow.block_of[value], loop):
@@ -588,6 +666,10 @@ class Reverse:
                 return self.is_sure(induction.start, loop) and self.is_sure(induction.step, loop)
             case _:
                 return True
+
+    def is_saved_at_start(self, block: Block) -> bool:
+        """Whether what `block` saves is there when the way back begins, if `block` has run at all."""
+        return self.together is None or self.flow.dominates(block, self.together.joint.guard)
 
     def runs_always(self, block: Block, loop: Loop | None) -> bool:
         """Whether `block` has run whenever an iteration of `loop` (None: the function) has."""

@@ -32,21 +32,21 @@ def squares(x):
     s = 0.0
     for i in range(x.size):
         s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def rosenbrock(x):
     s = 0.0
     for i in range(x.size - 1):
         s += (x[i + 1] - x[i] * x[i]) ** 2
-    return s
+    return s * s
 
 
 def stencil(x):
     s = 0.0
     for i in range(1, x.size - 1):
         s += x[i] * (x[i - 1] + 3.0 * x[i + 1])
-    return s
+    return s * s
 
 
 def two_loops(x):
@@ -55,14 +55,14 @@ def two_loops(x):
         s += 3.0 * x[i]
     for i in range(x.size):
         s += x[i] * x[i] * i
-    return s
+    return s * s
 
 
 def two_arrays(x, y):
     s = 0.0
     for i in range(x.size - 2):
         s += x[i + 2] * y[i] + x[i] * y[i + 1]
-    return s
+    return s * s
 
 
 def guarded(x, n):
@@ -70,14 +70,14 @@ def guarded(x, n):
     if n > 2:
         for i in range(n):
             s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def single(x):
     s = np.float32(0.0)
     for i in range(x.size):
         s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def read_later(x):
@@ -91,14 +91,14 @@ def read_elsewhere(x):
     s = 0.0
     for i in range(x.size):
         s += x[i] * x[x.size - 1 - i]
-    return s
+    return s * s
 
 
 def read_twice(x):
     s = 0.0
     for i in range(x.size):
         s += x[i] * x[0]
-    return s
+    return s * s
 
 
 def sometimes(x):
@@ -106,21 +106,21 @@ def sometimes(x):
     for i in range(x.size):
         if i % 3 != 1:
             s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def downwards(x):
     s = 0.0
     for i in range(x.size - 1, -1, -1):
         s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def gaps(x):
     s = 0.0
     for i in range(x.size // 2):
         s += x[2 * i] * x[2 * i]
-    return s
+    return s * s
 
 
 def until(x):
@@ -129,7 +129,7 @@ def until(x):
         s += x[i] * x[i]
         if s > 3.0:
             break
-    return s
+    return s * s
 
 
 def written(x):
@@ -137,7 +137,7 @@ def written(x):
     for i in range(x.size):
         s += x[i] * x[i]
         x[i] = 2.0
-    return s
+    return s * s
 
 
 def written_before(x):
@@ -145,7 +145,7 @@ def written_before(x):
     s = 0.0
     for i in range(x.size):
         s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def rows(x):
@@ -153,7 +153,7 @@ def rows(x):
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             s += x[i, j] * x[i, j]
-    return s
+    return s * s
 
 
 def repeated(x):
@@ -161,7 +161,7 @@ def repeated(x):
     for _ in range(2):
         for i in range(x.size):
             s += x[i] * x[i]
-    return s
+    return s * s
 
 
 def chosen(x, y):
@@ -169,7 +169,7 @@ def chosen(x, y):
     for i in range(x.size):
         a = x if i > 2 else y
         s += a[i] * a[i]
-    return s
+    return s * s
 
 
 @dataclass(frozen=True)
