@@ -198,7 +198,7 @@ def plan(
     variation = Variation(canonical, memory, accumulation.objects)
     decider = _Decider(canonical, memory, needs, variation)
     saved = decider.cut()
-    if together is not None and not _fits(together.loop, canonical):
+    if together is not None and (not _fits(together.loop, canonical) or _makes_vectors(together.loop)):
         together = None
     filling = {cover.load: cover for cover in covers(canonical, accumulation, fresh)} if together is None else {}
     result = Plan(accumulation, needs.twins, stripes=stripes(canonical, accumulation, filling), joint=together)
@@ -223,6 +223,12 @@ def _fits(loop: Loop, canonical: Canonical) -> bool:
     return all(fits(i) for i in canonical.reversal.loops if i is not loop and i.header in loop.blocks)
 
 
+def _makes_vectors(loop: Loop) -> bool:
+    """Whether `loop` is better reversed by itself: as vectors of dear functions, which the primal may not have."""
+    rules = [scalar.rule_of(i) for i in loop.latch.body] if loop.blocks == {loop.latch} else []
+    return any(rule is not None and rule.price >= DEAR for rule in rules)
+
+
 def _is_first(cover: Cover, split: dict[Loop, Stripes]) -> bool:
     """Whether what `cover` stores comes before all that is added to that shadow, where its loop is split."""
     return cover.loop not in split or cover.load in split[cover.loop].groups[0]
@@ -231,6 +237,7 @@ def _is_first(cover: Cover, split: dict[Loop, Stripes]) -> bool:
 PURE = (Binary, Cast, Compare, Select, Gep, ExtractValue, InsertValue, ExtractElement, InsertElement, Shuffle)
 FREE = {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor"}
 LOOSE = {"fast", "reassoc", "contract", "arcp", "afn"}
+DEAR = 40  # the price of a function that is worth a vector
 OFTEN = 100  # how many times a loop is taken to run, for weighing
 
 

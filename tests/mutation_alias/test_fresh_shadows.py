@@ -229,7 +229,14 @@ def test_gradients_are_complete(case: Case, dirty_memory: None, rng: np.random.G
 
 
 def test_a_loop_that_fills_does_not_read_what_it_stores_to() -> None:
-    request = Request(njit(squares), (numba.float64[::1],), "reverse", ("duplicated",), value=False, fresh=(0,))
+    def summed(x):
+        s = 0.0
+        for i in range(x.size):
+            s += x[i] * x[i]
+        return s
+
+    more = {"value": False, "fresh": (0,), "joint": False}
+    request = Request(njit(summed), (numba.float64[::1],), "reverse", ("duplicated",), **more)
     text = irad.pipeline.derive(request).concrete
     kernel = text[: text.index("\n}\n")]
     assert "load <" in kernel and "fadd" not in kernel and "load double" in kernel
