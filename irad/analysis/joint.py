@@ -25,6 +25,7 @@ from functools import cached_property
 from irad.analysis.accumulation import Accumulation
 from irad.analysis.affine import as_sum, stride
 from irad.analysis.canonical import Canonical
+from irad.analysis.errors import SUCCESS
 from irad.analysis.flow import Loop
 from irad.analysis.needs import Needs, clears
 from irad.analysis.objects import Object
@@ -34,9 +35,11 @@ from irad.ir.model import (
     Call,
     Cast,
     Compare,
+    Constant,
     Instruction,
     Load,
     Phi,
+    Return,
     Select,
     Store,
     Unary,
@@ -134,7 +137,20 @@ class _Candidate:
         """Whether an exception may leave after `guard` has ended."""
         graph = self.flow.graph
         late = [guard, *(b for b in self.flow.order if self.flow.reaches(guard, b))]
-        return any(target not in graph.successors[b] for b in late for target in b.successors)
+        leaves = any(target not in graph.successors[b] for b in late for target in b.successors)
+        return leaves or not self.always_succeeds()
+
+    def always_succeeds(self) -> bool:
+        """Whether the status is that of a success wherever the function has not left for an error before."""
+        end = self.flow.graph.exit.end
+        assert isinstance(end, Return)
+        statuses: list[Value] = [end.operands[0]]
+        for status in statuses:
+            if isinstance(status, Phi):
+                good = self.flow.graph.predecessors.get(self.flow.block_of[status], [])
+                statuses += [v for v, b in status.incoming() if b in good and v not in statuses]
+        plain = [status for status in statuses if not isinstance(status, Phi)]
+        return all(isinstance(status, Constant) and status.literal in SUCCESS for status in plain)
 
     # --- values that pass from one iteration to the next ---
 

@@ -14,7 +14,8 @@ from irad.analysis.records import Element
 from irad.emit.augment import Augmented, Child, Detour
 from irad.emit.body import Subject
 from irad.emit.reverse import Reverse, Together
-from irad.ir.model import Alloca, Argument, Block, Branch, Call, Function, Phi, Return, Value
+from irad.ir.build import Builder
+from irad.ir.model import Alloca, Argument, Block, Call, Function, Phi, Return, Value
 from irad.ir.types import FunctionType
 
 
@@ -74,13 +75,17 @@ def _go_on(ahead: Augmented, rest: Block) -> Value:
     for instruction in end.body:
         copies[instruction] = new = instruction.clone(lambda v: copies.get(v, v))
         success.body.append(new)
-    success.end = Branch(targets=[rest])
+    assert isinstance(end.end, Return)
+    assert end.end.value is not None
+    status = copies.get(end.end.value, end.end.value)
+    failed, out = Block("joint.failed"), Builder(success)
+    out.branch_if(out.succeeded(status), rest, failed)
+    out.block = failed
+    out.ret(status)
     for block in good:
         block.end.targets = [success if t is end else t for t in block.end.targets]
     blocks = ahead.function.blocks
-    blocks.append(success)
+    blocks += [success, failed]
     if not any(end in b.end.targets for b in blocks):
         blocks.remove(end)
-    assert isinstance(end.end, Return)
-    assert end.end.value is not None
-    return copies.get(end.end.value, end.end.value)
+    return status

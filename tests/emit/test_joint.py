@@ -442,3 +442,28 @@ def test_second_derivatives(rng: np.random.Generator) -> None:
         return kernel(x, y, 1.5, 1)
 
     np.testing.assert_allclose(irad.hvp(of_x)(x, v), (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-7)
+
+
+@njit
+def factorial(n):
+    if n < 0:
+        raise ValueError("negative")
+    return 1 if n <= 1 else n * factorial(n - 1)
+
+
+def raising_later(x, n):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] * x[i]
+    return s / factorial(n)
+
+
+def test_errors_that_look_like_successes_end_the_way_back() -> None:
+    kernel = njit(raising_later)
+    x, dx = np.arange(4.0), np.ones(4)
+    assert irad.grad(kernel)(x, 3).tolist() == (x / 3.0).tolist()
+    for word in (irad.Duplicated, irad.Filled):
+        with pytest.raises(ValueError, match="negative"):
+            irad.autodiff(irad.Reverse, kernel, word(x, dx), irad.Const(-1))
+        if word is irad.Duplicated:
+            assert dx.tolist() == [1.0] * 4
