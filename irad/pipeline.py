@@ -531,7 +531,7 @@ class Derivation:
             return [entry.forward(names["forward"], interface, subject, f"{root.name}.tangent", concrete=concrete)]
         ahead, back = f"{root.name}.augmented", f"{root.name}.reverse"
         if subject.plan is not None and subject.plan.joint is not None:
-            return [entry.joint(names["reverse"], interface, subject, f"{root.name}.joint", concrete=concrete)]
+            return [entry.reverse(names["reverse"], interface, subject, f"{root.name}.joint", None, concrete=concrete)]
         if self.mode == "reverse":
             return [entry.reverse(names["reverse"], interface, subject, ahead, back, concrete=concrete)]
         return [

@@ -459,14 +459,15 @@ def _shadow_parameters(interface: Interface) -> list[Argument]:
 
 
 def reverse(
-    name: str, interface: Interface, subject: Subject, augmented: str, backward: str, *, concrete: bool
+    name: str, interface: Interface, subject: Subject, augmented: str, backward: str | None, *, concrete: bool
 ) -> tuple[Function, Value]:
     """`i32 name(retptr, excinfo, primal..., shadows..., seeds..., bars)`: primal and reverse in one call.
 
+    Where `augmented` does both (see irad.emit.joint) there is no `backward`, and the seeds, all floats, come before it.
     A result that is not wanted goes to memory that nobody reads: what only it needs is not computed.
     """
-    given, seeds, bars = _shadow_parameters(interface), Seeds.of(interface), Argument(PTR, "bars")
-    entry = Entry(name, interface, subject, [*given, *seeds.arguments, bars], concrete)
+    supplied, seeds, bars = _shadow_parameters(interface), Seeds.of(interface), Argument(PTR, "bars")
+    entry = Entry(name, interface, subject, [*supplied, *seeds.arguments, bars], concrete)
     out = entry.out
     entry.open_heap()
     shadow = entry.zeroed(interface.result_type) if interface.has_shadow else NULL
@@ -474,40 +475,21 @@ def reverse(
     result = entry.retptr if interface.value else out.alloca(interface.result_type, align=16)
     entry.check()
     failed = Block("out.of.memory")
-    shadows = entry.shadows(given, shadow, failed)
+    shadows = entry.shadows(supplied, shadow, failed)
     if interface.fresh:
         entry.clear(frame)
-    status = out.call(augmented, I32, [result, entry.excinfo, *entry.flat, *shadows, frame])
-    entry.end(status, failed)
-    if interface.fresh:
-        entry.clear_outside(frame)
-    seeds.put(entry, shadow)
-    entry.end(out.call(backward, I32, [frame, bars, entry.excinfo]), failed)
-    if interface.value:
-        entry.adopt(entry.retptr)
-    entry.close_heap()
-    out.ret(status)
-    entry.out_of_memory(failed)
-    return entry.function, entry.heap
-
-
-def joint(name: str, interface: Interface, subject: Subject, both: str, *, concrete: bool) -> tuple[Function, Value]:
-    """As `reverse`, where one function does both: the seeds, floats all of them, are there before."""
-    given, seeds, bars = _shadow_parameters(interface), Seeds.of(interface), Argument(PTR, "bars")
-    entry = Entry(name, interface, subject, [*given, *seeds.arguments, bars], concrete)
-    out = entry.out
-    entry.open_heap()
-    shadow = entry.zeroed(interface.result_type) if interface.has_shadow else NULL
-    frame = out.alloca(Array(max(subject.planned().frame_size, 16), I8), align=16)
-    result = entry.retptr if interface.value else out.alloca(interface.result_type, align=16)
-    entry.check()
-    failed = Block("out.of.memory")
-    shadows = entry.shadows(given, shadow, failed)
-    if interface.fresh:
-        entry.clear(frame)
-    seeds.put(entry, shadow)
-    status = out.call(both, I32, [result, entry.excinfo, *entry.flat, *shadows, frame, bars])
-    entry.end(status, failed)
+    given = [result, entry.excinfo, *entry.flat, *shadows, frame]
+    if backward is None:
+        seeds.put(entry, shadow)
+        status = out.call(augmented, I32, [*given, bars])
+        entry.end(status, failed)
+    else:
+        status = out.call(augmented, I32, given)
+        entry.end(status, failed)
+        if interface.fresh:
+            entry.clear_outside(frame)
+        seeds.put(entry, shadow)
+        entry.end(out.call(backward, I32, [frame, bars, entry.excinfo]), failed)
     if interface.value:
         entry.adopt(entry.retptr)
     entry.close_heap()
