@@ -513,6 +513,15 @@ class Derivation:
         root = self.functions[self.root]
         return Scopes(root.objects, _all_objects(root.function, root.objects))
 
+    def with_a_reverse(self) -> Derivation:
+        """The same derivative, of the same name, in which no loop is reversed while it runs."""
+        plan = self.functions[self.root].plan
+        if plan is None or plan.joint is None:
+            return self
+        other = Derivation(replace(self.request, joint=False))
+        other.symbol = self.symbol
+        return other
+
     def derived_name(self, key: Key) -> str:
         return self.operations[key].name if key in self.operations else self.functions[key].name
 
@@ -613,7 +622,7 @@ class Derivative:
     @cached_property
     def abstract(self) -> str:
         """LLVM text to be differentiated again: the reverse by itself, which has loops as the primal has."""
-        return write(Derivation(replace(self.derivation.request, joint=False)).module(concrete=False))
+        return write(self.derivation.with_a_reverse().module(concrete=False))
 
     @cached_property
     def concrete(self) -> str:

@@ -906,9 +906,8 @@ def typed_list(values):
 @case(lambda: typed.List([np.ones(2)]), vector())
 @njit
 def typed_list_of_arrays(values, x):
-    values.append(x * 2.0)
-    values[0] = values[1] + 1.0
-    return values[1][0]
+    values[0][:] = x[:2] * values[0]
+    return values[0][1]
 
 def _dictionary() -> Any:
     d = typed.Dict.empty(types.int64, types.float64)

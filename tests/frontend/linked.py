@@ -15,9 +15,9 @@ from numba.extending import intrinsic
 from irad import llvm
 from irad.emit.module import assemble
 from irad.emit.runtime import resized
-from irad.errors import Unsupported
-from irad.frontend import abi, entries, items, layout, target
-from irad.frontend.boxes import is_dict, opened
+from irad.errors import BadArgumentValue, Unsupported
+from irad.frontend import abi, entries, items, layout, listed, target
+from irad.frontend.boxes import is_array_list, is_dict, opened
 from irad.frontend.lower import Lowered
 from irad.frontend.opening import open_value
 from irad.frontend.operations import completed
@@ -160,6 +160,8 @@ def calling(library: Any, symbol: str, signature: Any) -> Any:
         for one in containers:
             if is_dict(one.kind):
                 entries.give_back(code, one, resizes=True)
+            elif is_array_list(one.kind):
+                listed.give_back(code, one, BadArgumentValue("other arrays are in the list"), resizes=True)
             else:
                 items.give_back(code, one)
         for made, value in code.temporaries:

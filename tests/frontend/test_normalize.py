@@ -52,13 +52,17 @@ def test_a_scratch_array_that_is_not_needed_is_deleted() -> None:
     assert "irad_alloc" not in normal(kernel, types.float64)
 
 
-def test_containers_of_arrays_keep_their_reference_counts() -> None:
-    case = CASES["typed_list_of_arrays"]
-    text = normal(case.kernel, *map(numba.typeof, case.arguments()))
+def test_dictionaries_of_text_keep_their_reference_counts() -> None:
+    def kernel(x):
+        d = {"a": x[0]}
+        d["b"] = x[1]
+        return d["a"]
+
+    text = normal(kernel, numba.float64[::1])
     assert "@NRT_decref(" in text and "irad_alloc" not in text
 
 
-@pytest.mark.parametrize("name", ["jitclass_argument", "typed_dict", "typed_list"])
+@pytest.mark.parametrize("name", ["jitclass_argument", "typed_dict", "typed_list", "typed_list_of_arrays"])
 def test_instances_and_containers_of_numbers_that_are_given_are_taken_apart(name: str) -> None:
     case = CASES[name]
     text = normal(case.kernel, *map(numba.typeof, case.arguments()))
