@@ -43,19 +43,30 @@ class Sum:
     constant: int
 
     def scaled(self, factor: int) -> Sum:
-        return Sum({v: c * factor for v, c in self.terms.items() if c * factor}, self.constant * factor)
+        return _sum({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
 
     def __add__(self, other: Sum) -> Sum:
         terms = Counter(self.terms)
         terms.update(other.terms)
-        return Sum({v: c for v, c in terms.items() if c}, self.constant + other.constant)
+        return _sum(terms, self.constant + other.constant)
+
+
+def _sum(terms: dict[Value, int], constant: int) -> Sum:
+    """A sum whose numbers are signed ones of 64 bits, so that of equal sums there is one form."""
+    wrapped = {v: _wrapped(c) for v, c in terms.items()}
+    return Sum({v: c for v, c in wrapped.items() if c}, _wrapped(constant))
+
+
+def _wrapped(number: int) -> int:
+    half = 1 << (WIDTH - 1)
+    return (number + half) % (1 << WIDTH) - half
 
 
 def as_sum(value: Value, loop: Loop, canonical: Canonical) -> Sum:
     """`value` as a sum in which every induction of `loop` is expressed by the loop's counter."""
     match value:
         case Constant(literal=int(literal)):
-            return Sum({}, literal)
+            return _sum({}, literal)
         case Phi() if (step := _of_induction(value, loop, canonical)) is not None:
             counter, start = canonical.counted[loop].counter, canonical.inductions[value].start
             return as_sum(start, loop, canonical) + Sum({counter: step}, 0)

@@ -81,7 +81,9 @@ def _is_bounded(inner: Loop, outer: Loop, canonical: Canonical) -> bool:
 
 def _is_ordered(test: Value, outcome: bool, outer: Loop, canonical: Canonical) -> bool:
     """Whether the iterations of `outer` in which `test` has this outcome include the first or the last, if there are
-    any."""
+    any. Where numbers are compared as if they had no sign, they may be some in the middle: `5 <= i < 9` is one test."""
     if not isinstance(test, Compare) or test.op != "icmp" or test.predicate == ("eq" if outcome else "ne"):
+        return False
+    if test.predicate.startswith("u") and "samesign" not in test.flags:
         return False
     return all(stride(v, outer, canonical) is not None for v in test.operands)

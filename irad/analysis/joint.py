@@ -155,7 +155,10 @@ class _Candidate:
     # --- values that pass from one iteration to the next ---
 
     def is_sum(self, phi: Phi) -> bool:
-        """Whether iterations do nothing with `phi` but add to it: its adjoint is the same before and after each."""
+        """Whether iterations do nothing with `phi` but add to it: its adjoint is the same before and after each.
+
+        Two of the values that it becomes on the way may be chosen from, but not added to each other.
+        """
         partial: set[Value] = {phi}
         todo: list[Value] = [phi]
         while todo:
@@ -167,8 +170,11 @@ class _Candidate:
                     return False
                 partial.add(user)
                 todo.append(user)
-        chosen = [v for user in partial if user is not phi for v in _chosen_by(user)]
-        return phi.value_from(self.loop.latch) in partial and all(v in partial for v in chosen)
+        reached = [user for user in partial if user is not phi]
+        chosen = [v for user in reached for v in _chosen_by(user)]
+        added = [sum(v in partial for v in user.operands) for user in reached if isinstance(user, Binary)]
+        complete = all(v in partial for v in chosen) and all(times == 1 for times in added)
+        return phi.value_from(self.loop.latch) in partial and complete
 
     def has_adjoint(self, user: Instruction) -> bool:
         if isinstance(user, Store):

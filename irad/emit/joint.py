@@ -62,6 +62,7 @@ def _go_on(ahead: Augmented, rest: Block) -> Value:
     """
     graph = ahead.flow.graph
     end = ahead.last[graph.exit]
+    assert end is ahead.first[graph.exit], "only loops and allocations take several blocks"
     good = {ahead.last[p] for p in graph.predecessors[graph.exit]}
     copies: dict[Value, Value] = {}
     success = Block("joint.end")

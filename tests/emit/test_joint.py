@@ -289,6 +289,22 @@ def until(x, y, a, m):
 
 
 @apart
+def doubled(x, y, a, m):
+    s = a
+    for i in range(x.size):
+        s = (s + x[i]) + (s + x[i] * y[i])
+    return s
+
+
+@apart
+def taken_from_itself(x, y, a, m):
+    s = a
+    for i in range(x.size):
+        s = x[i] * y[i] - (s + x[i])
+    return s
+
+
+@apart
 def last_one(x, y, a, m):
     s, t = 0.0, a
     for i in range(x.size):
